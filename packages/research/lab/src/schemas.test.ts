@@ -76,7 +76,7 @@ it.each<[schema: string, ...argv: string[]]>([
   ['goshawk.trace-file/1', 'trace', 'generate', 'motivation', '--out', 'generated.tr'],
   ['goshawk.trace-file/1', 'trace', 'convert', 'staged.jsonl', '--out', 'converted.tr'],
   ['goshawk.trace-file/1', 'trace', 'sample', 'plain.jsonl', '--jobs', '1', '--out', 'sampled.jsonl'],
-  ['goshawk.trace-stats/1', 'trace', 'stats', 'plain.jsonl', '--plot'],
+  ['goshawk.trace-stats/1', 'trace', 'stats', 'plain.jsonl', '--plot', '--cutoff', '2s'],
   ['goshawk.trace-stats/1', 'trace', 'stats', 'staged.jsonl'],
   ['goshawk.whatif/1', 'whatif', '--trace', 'jobs.sacct', ...SMALL],
   ['goshawk.comparison/1', 'simulate', 'plain.jsonl', ...SMALL, '--policy', 'hawk,sparrow', '--seeds', '2'],

@@ -294,6 +294,15 @@ const six = z.object({
 });
 const cdf = z.array(z.number()).length(101);
 
+const jobClass = z.object({
+  jobs: count,
+  jobsShare: share,
+  tasksShare: share,
+  taskSecondsShare: share,
+  tasksPerJob: six.nullable(),
+  taskDurationSeconds: six.nullable(),
+});
+
 const traceStats = z.object({
   schema: z.literal('goshawk.trace-stats/1'),
   workload: z.string(),
@@ -323,6 +332,7 @@ const traceStats = z.object({
     durationRatioByTask: maybe,
     durationRatioByJob: maybe,
   }),
+  classes: z.object({ cutoffSeconds: seconds, short: jobClass, long: jobClass }).optional(),
   users: z
     .object({
       count,

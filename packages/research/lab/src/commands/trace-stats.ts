@@ -14,6 +14,7 @@ export const traceStatsCommand = defineCommand({
       'goshawk trace stats trace.tr',
       'print jobs, run times, and the share of work in the longest tenth of the jobs',
     ],
+    ['goshawk trace stats cloudera --cutoff 273s', 'compare its short and long jobs'],
     ['goshawk trace stats clusterdata-2011-2 --plot', 'plot the official Google tables'],
     [
       'goshawk trace stats google-like:jobs=10000 --workers 15000 --json',
@@ -27,6 +28,11 @@ export const traceStatsCommand = defineCommand({
       value: 'N',
       setting: false,
       describe: 'cluster size to compute the load for; repeatable',
+    },
+    cutoff: {
+      type: 'duration',
+      setting: false,
+      describe: 'mean task run time at which a job is long: compare short and long jobs',
     },
     csv: {
       type: 'flag',
@@ -46,6 +52,7 @@ export const traceStatsCommand = defineCommand({
     const stats = await traceStats(jobsWithProgress(context, workload, 'counting jobs'), {
       ...(workers.length === 0 ? {} : { workers }),
       cdfs: options.plot,
+      cutoffSeconds: options.cutoff === undefined ? undefined : options.cutoff / 1_000,
     });
     const { name, tallied } = workload;
     if (options.csv) {

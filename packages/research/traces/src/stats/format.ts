@@ -26,6 +26,7 @@ export function formatStats(stats: TraceStats): string {
     `longest 10% of jobs (mean task duration from ${number(longest.cutoffSeconds)} s): ${formatShare(longest.taskSecondsShare)} of task seconds, ${formatShare(longest.tasksShare)} of tasks`,
     ...durationRatios(stats),
   ];
+  if (stats.classes !== undefined) lines.push('', ...classLines(stats.classes), '');
   if (stats.taskSecondsPerSecond !== null) {
     const loads = stats.offeredLoad.map(({ workers, load }) => `${number(workers)}: ${formatShare(load)}`);
     lines.push(`${number(stats.taskSecondsPerSecond)} task seconds per second; load offered to workers`);
@@ -41,6 +42,38 @@ function durationRatios(stats: TraceStats): string[] {
   return [
     `  their durations are ${number(durationRatioByTask)} times the others' by task, ${number(durationRatioByJob)} times by job`,
   ];
+}
+
+function classLines({ cutoffSeconds, ...classes }: NonNullable<TraceStats['classes']>): string[] {
+  const rows = Object.entries(classes).flatMap(([name, of]) => [
+    [
+      `${name} jobs`,
+      formatShare(of.jobsShare),
+      formatShare(of.tasksShare),
+      formatShare(of.taskSecondsShare),
+      ...cellsOf(of.tasksPerJob),
+      ...cellsOf(of.taskDurationSeconds),
+    ],
+  ]);
+  const cells = ['mean', 'p50', 'p90'];
+  return [
+    `long: a mean task duration from ${number(cutoffSeconds)} s`,
+    ...aligned([
+      [
+        '',
+        'jobs',
+        'tasks',
+        'task seconds',
+        ...cells.map((each) => `tasks ${each}`),
+        ...cells.map((each) => `s ${each}`),
+      ],
+      ...rows,
+    ]),
+  ];
+}
+
+function cellsOf(of: SixNumbers | null): string[] {
+  return of === null ? ['–', '–', '–'] : [of.mean, of.p50, of.p90].map(number);
 }
 
 function userLines(users: NonNullable<TraceStats['users']>): string[] {

@@ -51,6 +51,32 @@ describe('traceStats', () => {
     ]);
   });
 
+  it('compares short and long jobs, if a cutoff is given', async () => {
+    const { classes } = await traceStats(JOBS, { cutoffSeconds: 9 });
+    expect(classes).toMatchObject({
+      cutoffSeconds: 9,
+      short: {
+        jobs: 8,
+        jobsShare: 0.8,
+        tasksShare: 8 / 12,
+        taskSecondsShare: 36 / 345,
+        tasksPerJob: { max: 1 },
+      },
+      long: {
+        jobs: 2,
+        jobsShare: 0.2,
+        tasksShare: 4 / 12,
+        taskSecondsShare: 309 / 345,
+        tasksPerJob: { count: 2, mean: 2, max: 3 },
+        taskDurationSeconds: { count: 4, mean: 309 / 4, max: 150 },
+      },
+    });
+    const none = await traceStats(JOBS, { cutoffSeconds: 1_000 });
+    expect(none.classes?.long).toMatchObject({ jobs: 0, taskSecondsShare: 0, tasksPerJob: null });
+    expect(formatStats(none)).toMatch(/long jobs( +0\.0%){3}( +–){6}/);
+    expect(await traceStats(JOBS)).not.toHaveProperty('classes');
+  });
+
   it('does not depend on the order of the jobs', async () => {
     expect(await traceStats(JOBS.toReversed())).toEqual(await traceStats(JOBS));
   });

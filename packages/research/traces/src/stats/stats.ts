@@ -40,6 +40,8 @@ export interface TraceStats {
   /** Standard deviation over mean of the durations within a job, over jobs of two tasks or more. */
   readonly spreadWithinJobs: SixNumbers | null;
   readonly longestTenth: LongestTenth;
+  /** Short and long jobs, if a cutoff was given. */
+  readonly classes?: Readonly<Record<JobLength, ClassStats>> & { readonly cutoffSeconds: number };
   /** Users by task seconds, for traces that name users. */
   readonly users: {
     readonly count: number;
@@ -62,6 +64,18 @@ export interface TraceStats {
 /** The minimum, then the percentiles 1, 2, … 100 by nearest rank. */
 export type Cdf = readonly number[];
 
+type JobLength = 'short' | 'long';
+
+/** Jobs of one class (Hawk, Tables 1 and 2, Figure 4). Without jobs, distributions are null. */
+interface ClassStats {
+  readonly jobs: number;
+  readonly jobsShare: number;
+  readonly tasksShare: number;
+  readonly taskSecondsShare: number;
+  readonly tasksPerJob: SixNumbers | null;
+  readonly taskDurationSeconds: SixNumbers | null;
+}
+
 /** The tenth of the jobs (rounded down, at least one) with the longest mean task duration (Hawk §2.3). */
 interface LongestTenth {
   readonly jobs: number;
@@ -79,13 +93,18 @@ interface LongestTenth {
  * Computes statistics of jobs in any order, in one pass. Memory: 8 bytes per task and about 40 per job.
  * @param options.workers cluster sizes for `offeredLoad`
  * @param options.cdfs whether to compute `cdfs`
+ * @param options.cutoffSeconds mean task duration at which a job is long, for `classes`
  * @throws WorkloadError if there are no jobs; errors of the jobs' iterator
  */
 export async function traceStats(
   jobs: Jobs,
-  options: { readonly workers?: readonly number[]; readonly cdfs?: boolean } = {},
+  options: {
+    readonly workers?: readonly number[];
+    readonly cdfs?: boolean;
+    readonly cutoffSeconds?: number | undefined;
+  } = {},
 ): Promise<TraceStats> {
-  const columns = new Columns();
+  const columns = new Columns(options.cutoffSeconds);
   for await (const job of jobs) columns.add(job);
   if (columns.means.length === 0) {
     throw new WorkloadError('the workload has no jobs', 'use a workload with at least one job');
@@ -101,7 +120,14 @@ class Columns {
   readonly durations = new Samples();
   readonly spreads = new Samples();
   cpuSeconds = 0;
+  readonly #cutoffSeconds: number | undefined;
+  /** Columns of short and long jobs, if there is a cutoff. */
+  readonly classes: Readonly<Record<JobLength, ClassColumns>> = { short: newClass(), long: newClass() };
   readonly users = new Map<string, { jobs: number; tasks: number; taskSeconds: number }>();
+
+  constructor(cutoffSeconds: number | undefined) {
+    this.#cutoffSeconds = cutoffSeconds;
+  }
 
   add(job: TraceJob): void {
     const { durationsSeconds } = job;
@@ -113,6 +139,12 @@ class Columns {
     this.cpuSeconds += cpuSecondsOf(job);
     for (let i = 0; i < durationsSeconds.length; i++) this.durations.push(durationsSeconds[i]!);
     if (durationsSeconds.length > 1) this.spreads.push(spread(durationsSeconds));
+    if (this.#cutoffSeconds !== undefined) {
+      const own = this.classes[job.meanSeconds >= this.#cutoffSeconds ? 'long' : 'short'];
+      own.tasks.push(durationsSeconds.length);
+      own.taskSeconds += taskSeconds;
+      for (let i = 0; i < durationsSeconds.length; i++) own.durations.push(durationsSeconds[i]!);
+    }
     if (job.user === undefined) return;
     const user = this.users.get(job.user) ?? { jobs: 0, tasks: 0, taskSeconds: 0 };
     user.jobs++;
@@ -149,6 +181,7 @@ class Columns {
       jobTaskSeconds: sixNumbersOf(this.taskSeconds.sorted())!,
       spreadWithinJobs: sixNumbersOf(this.spreads.sorted()) ?? null,
       longestTenth: longest,
+      ...this.#classesOf({ jobs: means.length, tasks: durations.length, taskSeconds }),
       users: this.#usersOf(taskSeconds),
       // The columns are sorted by now.
       ...(withCdfs
@@ -163,6 +196,21 @@ class Columns {
     };
   }
 
+  #classesOf(all: Record<'jobs' | 'tasks' | 'taskSeconds', number>): Pick<TraceStats, 'classes'> {
+    const cutoffSeconds = this.#cutoffSeconds;
+    if (cutoffSeconds === undefined) return {};
+    const classOf = ({ tasks, durations, taskSeconds }: ClassColumns): ClassStats => ({
+      jobs: tasks.length,
+      jobsShare: share(tasks.length, all.jobs),
+      tasksShare: share(durations.length, all.tasks),
+      taskSecondsShare: share(taskSeconds, all.taskSeconds),
+      tasksPerJob: sixNumbersOf(tasks.sorted()) ?? null,
+      taskDurationSeconds: sixNumbersOf(durations.sorted()) ?? null,
+    });
+    const { short, long } = this.classes;
+    return { classes: { cutoffSeconds, short: classOf(short), long: classOf(long) } };
+  }
+
   #usersOf(taskSeconds: number): TraceStats['users'] {
     if (this.users.size === 0) return null;
     const heaviest = [...this.users]
@@ -171,6 +219,16 @@ class Columns {
       .slice(0, HEAVIEST_USERS);
     return { count: this.users.size, heaviest };
   }
+}
+
+interface ClassColumns {
+  readonly tasks: Samples;
+  readonly durations: Samples;
+  taskSeconds: number;
+}
+
+function newClass(): ClassColumns {
+  return { tasks: new Samples(), durations: new Samples(), taskSeconds: 0 };
 }
 
 function cdfOf(sorted: Float64Array): Cdf {
