@@ -158,10 +158,11 @@ class Request implements Listener {
   reply(reply: Reply, from: string, at: Millis): void {
     switch (reply.type) {
       case 'refused':
+        if (reply.code === PENDING_CODE && reply.retryMs === undefined) return this.#fail(refusal(reply));
         if (reply.code !== PENDING_CODE) this.#wasRefused(from);
         if (reply.code === 'not-ready') this.#retrySoon(reply);
         else if (reply.retryMs !== undefined) this.#scheduleRetry(reply, reply.retryMs);
-        else this.#fail(refusal(reply));
+        else this.#wasRefusedForGood(reply, from);
         return;
       case 'jobProgress':
       case 'jobEnded':
@@ -184,9 +185,20 @@ class Request implements Listener {
     this.#giveUp(why);
   }
 
-  /** Notes that a party has refused one copy. The current incarnation of a party answers under its full name. */
+  /** A party refuses all copies of a request alike. One that was sent to another party may still be applied there. */
+  #wasRefusedForGood(reply: MessageOf<'refused'>, from: string): void {
+    this.#unanswered.delete(this.#partyOf(from));
+    this.#giveUp(refusal(reply));
+  }
+
+  /** The current incarnation of a party answers under its full name. */
+  #partyOf(from: string): string {
+    return this.#unanswered.has(from) ? from : (this.#attempts.party ?? from);
+  }
+
+  /** Notes that a party has refused one copy. */
   #wasRefused(from: string): void {
-    const party = this.#unanswered.has(from) ? from : (this.#attempts.party ?? from);
+    const party = this.#partyOf(from);
     const count = (this.#unanswered.get(party) ?? 0) - 1;
     if (count > 0) this.#unanswered.set(party, count);
     else this.#unanswered.delete(party);

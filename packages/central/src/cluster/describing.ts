@@ -160,6 +160,21 @@ export function runningRefusal(request: number, name: string, address: string): 
   };
 }
 
+/**
+ * Returns the error for a party that central does not know in the first lease after its start. A former central may have
+ * applied an earlier copy of the request, so it must not be refused for good.
+ */
+export function notReportedRefusal(request: number, party: string): MessageOf<'refused'> {
+  return {
+    type: 'refused',
+    request,
+    code: 'not-ready',
+    message: `${party} has not reported to this central, which has just started`,
+    hint: 'try again in a moment',
+    retryMs: undefined,
+  };
+}
+
 /** Returns the error for a worker that does not exist. */
 export function unknownWorkerRefusal({ request, worker }: MessageOf<'drainWorker'>): MessageOf<'refused'> {
   return {

@@ -7,6 +7,7 @@ import {
   type MessageOf,
   type Millis,
 } from '@goshawk/core';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Central } from '../central.js';
 import type { ClusterEvent } from '../contract.js';
@@ -112,6 +113,14 @@ class Bench {
     this.receive(CLIENT, message);
     return this.#said.find(({ to, message: { type: of } }) => to === CLIENT && of === type)!
       .message as MessageOf<T>;
+  }
+
+  refusals(request: Message): MessageOf<'refused'>[] {
+    this.#said.length = 0;
+    this.receive(CLIENT, request);
+    return this.#said.flatMap(({ to, message }) =>
+      to === CLIENT && message.type === 'refused' ? [message] : [],
+    );
   }
 
   get missing() {
@@ -263,6 +272,37 @@ test('the drain of a lost worker takes it off the list, once, until it is lost a
   expect(drain('refused', 'w2', false).code).toBe('unknown-worker');
   expect(drain('refused', 'w3').code).toBe('unknown-worker');
   lose();
+});
+
+test('a central that has just started refuses no request for good about a party that may still report to it', () => {
+  // The former central may have applied an earlier copy of these, and its answer was lost.
+  const requests: readonly Message[] = [
+    { type: 'drainWorker', request: 1, worker: 'w', on: true, deadlineMs: undefined },
+    { type: 'drainWorker', request: 1, worker: 'w', on: false, deadlineMs: undefined },
+    { type: 'takeOverFrom', request: 1, scheduler: 's' },
+  ];
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...requests),
+      fc.array(fc.integer({ min: 0, max: 2 * leaseMs }), { minLength: 1, maxLength: 8 }),
+      fc.integer({ min: 0, max: 2 * leaseMs }),
+      (request, times, reportsAt) => {
+        const bench = new Bench();
+        let isThere = false;
+        for (const at of times.toSorted((one, other) => one - other)) {
+          bench.now = at;
+          if (!isThere && at >= reportsAt) {
+            isThere = true;
+            bench.register(W, 'w');
+            bench.enlist(A, 's', 'tag-s', 4);
+          }
+          const codes = bench.refusals(request).map(({ code }) => code);
+          const expected = at < leaseMs ? 'not-ready' : expect.stringMatching(/^unknown-/);
+          expect(codes).toEqual(isThere ? [] : [expected]);
+        }
+      },
+    ),
+  );
 });
 
 test('each change of a member is reported once', () => {

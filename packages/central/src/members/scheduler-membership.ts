@@ -1,5 +1,10 @@
 import { type Address, type MessageOf, type Millis, type Schedulers, sumOf } from '@goshawk/core';
-import { listSchedulers, runningRefusal, takeoverRefusal } from '../cluster/describing.js';
+import {
+  listSchedulers,
+  notReportedRefusal,
+  runningRefusal,
+  takeoverRefusal,
+} from '../cluster/describing.js';
 import type { RememberedScheduler } from '../cluster/expected-schedulers.js';
 import type { SchedulerRecord } from '../cluster/schedulers.js';
 import type { LossCause } from '../contract.js';
@@ -169,6 +174,8 @@ export function takeOver(
   const gone = schedulers.byName(name);
   const journals = unowned.filter((journal) => journal.name === name);
   if (gone === undefined && journals.length > 0) return answer(reassign(s, [], journals, now));
+  if (gone === undefined && !s.leases.haveAllReported(now))
+    return s.env.send(from, notReportedRefusal(request, `scheduler ${name}`));
   if (gone === undefined || gone.epoch === 0) {
     const isMissing = s.expected.missing(now).some((missing) => missing.name === name);
     return s.env.send(from, takeoverRefusal(request, name, gone !== undefined || isMissing));

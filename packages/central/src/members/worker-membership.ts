@@ -4,6 +4,7 @@ import {
   describeDrain,
   drainRequest,
   listWorkers,
+  notReportedRefusal,
   unknownWorkerRefusal,
 } from '../cluster/describing.js';
 import { isActive, type WorkerRecord } from '../cluster/registry.js';
@@ -174,7 +175,13 @@ export function drainWorker(
 function removeLost(s: CentralState, from: Address, message: MessageOf<'drainWorker'>, now: Millis): void {
   const { worker, request } = message;
   const removed = message.on ? s.lost.remove(worker, now) : undefined;
-  if (removed === undefined) return s.env.send(from, unknownWorkerRefusal(message));
+  if (removed === undefined)
+    return s.env.send(
+      from,
+      s.leases.haveAllReported(now)
+        ? unknownWorkerRefusal(message)
+        : notReportedRefusal(request, `worker ${worker}`),
+    );
   if (removed === 'now')
     s.env.eventOccurred?.({ kind: 'worker-removed', worker, by: s.env.clientKeyOf?.(from)?.name });
   const value = { worker, state: 'removed', running: 0, deadlineMs: undefined } as const;

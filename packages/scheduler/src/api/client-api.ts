@@ -122,9 +122,12 @@ export class ClientApi {
         return this.#cancelJobs(from, message, now);
       case 'updateJob':
         return this.#withJob(from, message, (job) => {
-          const refusal = updateJob(this.#s, from, message, job, now);
-          if (refusal !== undefined) refuse(s, from, message.request, refusal);
-          else answerWhenDurable(s, from, message.request, 'jobSummary', jobSummary(s, job));
+          const copy = { request: message.request, key: job.id };
+          const refusal = s.refused.of(from, copy) ?? updateJob(this.#s, from, message, job, now);
+          if (refusal === undefined)
+            return answerWhenDurable(s, from, message.request, 'jobSummary', jobSummary(s, job));
+          s.refused.add(from, copy, refusal);
+          refuse(s, from, message.request, refusal);
         });
       case 'retryJob':
         return this.#withJob(from, message, (job) => retryJob(s, from, message, job, now));

@@ -30,10 +30,10 @@ export function appendTasks(
 ): void {
   const { request, first } = message;
   const copy = { request, key: `${job.id} ${first}` };
-  const refusal = s.refusedAppends.of(from, copy) ?? tryAppend(s, message, job, now);
+  const refusal = s.refused.of(from, copy) ?? tryAppend(s, message, job, now);
   if (refusal === undefined) return answerWhenDurable(s, from, request, 'appended', appendedAnswer(job));
   if (refusal.cause !== undefined) s.tallies.jobsRefused[refusal.cause]++;
-  s.refusedAppends.add(from, copy, refusal);
+  s.refused.add(from, copy, refusal);
   refuse(s, from, request, refusal);
 }
 

@@ -65,10 +65,10 @@ function reply(
   decide: () => Accepted | Refusal,
 ): void {
   const { request } = message;
-  const outcome = s.refusedSubmissions.of(from, message) ?? decide();
+  const outcome = s.refused.of(from, message) ?? decide();
   if (!('code' in outcome)) return answerWhenDurable(s, from, request, 'accepted', outcome);
   if (outcome.cause !== undefined) s.tallies.jobsRefused[outcome.cause]++;
-  s.refusedSubmissions.add(from, message, outcome);
+  s.refused.add(from, message, outcome);
   refuse(s, from, request, outcome);
 }
 

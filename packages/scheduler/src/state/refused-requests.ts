@@ -10,7 +10,7 @@ interface Request {
 }
 
 /**
- * Recent submissions, retries and appends that were refused for good. A client repeats a request until it gets an answer, so a
+ * Recent submissions, retries, appends and updates that were refused for good. A client repeats a request until it gets an answer, so a
  * copy may arrive after the refusal. It gets the same answer, because the client has given up.
  */
 export class RefusedRequests {
@@ -24,8 +24,8 @@ export class RefusedRequests {
   add(from: Address, request: Request, refusal: Refusal): void {
     // The client repeats these with the same number.
     if (refusal.code === 'not-ready' || refusal.retryMs !== undefined) return;
-    // The journal may replace these before they are sent.
-    if (refusal.isRevocable === true) return;
+    // The journal may withdraw the job that has the key, and this answer with it.
+    if (refusal.keyHolder !== undefined) return;
     this.#refusals.set(idOf(from, request), refusal);
     if (this.#refusals.size <= REFUSED_MAX) return;
     for (const oldest of this.#refusals.keys()) {

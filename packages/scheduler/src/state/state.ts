@@ -111,8 +111,7 @@ export class SchedulerState {
   // What is accepted.
   readonly keys: Keys;
   readonly overload: Overload;
-  readonly refusedSubmissions = new RefusedRequests();
-  readonly refusedAppends = new RefusedRequests();
+  readonly refused = new RefusedRequests();
   /** Last answer about many jobs to each client. A repeated request gets the same one, so that each job counts once. */
   readonly bulkAnswers = new Map<
     Address,
