@@ -110,17 +110,30 @@ it('shows workers that were lost before the first update, with their cause', () 
   expect(table.lost()).toEqual([{ name: 'w9', cause: 'it stopped responding', at: expect.any(Number) }]);
 });
 
-it('forgets a lost worker that central no longer lists', () => {
-  const table = new WorkerTable();
+it('forgets a lost worker that central no longer lists, or has never listed', () => {
   const lost = { name: 'w0', address: 'tcp://h:1!x/w0', cause: 'its connection ended', running: 1 };
-  table.update([worker('w0'), worker('w1')], 0, 0);
-  table.update([worker('w1')], 1, 1, []);
-  expect(table.counts()).toMatchObject({ active: 1, lost: 1 });
-  table.update([worker('w1')], 2, 2, [{ ...lost, lostMsAgo: 0 }]);
-  table.update([worker('w1')], 3, 3, [{ ...lost, lostMsAgo: 1 }]);
-  expect(table.counts()).toMatchObject({ active: 1, lost: 1 });
-  table.update([worker('w1')], 4, 4, []);
-  expect(table.counts()).toMatchObject({ active: 1, lost: 0 });
+  for (const polls of [0, 1, 3]) {
+    const table = new WorkerTable();
+    table.update([worker('w0'), worker('w1')], 0, 0);
+    // A loss between two pages of an answer is listed by the next answer.
+    table.update([worker('w1')], 1, 1, []);
+    expect(table.counts()).toMatchObject({ active: 1, lost: 1 });
+    for (let poll = 0; poll < polls; poll++) {
+      table.update([worker('w1')], 2 + poll, 2 + poll, [{ ...lost, lostMsAgo: poll }]);
+      expect(table.counts()).toMatchObject({ active: 1, lost: 1 });
+    }
+    table.update([worker('w1')], 9, 9, []);
+    expect(table.counts()).toMatchObject({ active: 1, lost: 0 });
+  }
+});
+
+it('keeps the history of a worker over a restart of central, which lists no workers at first', () => {
+  const table = new WorkerTable();
+  table.update([worker('w0')], 0, 1);
+  for (const at of [2, 3, 4]) table.update([], at, at);
+  expect(table.counts()).toMatchObject({ active: 0, lost: 0 });
+  table.update([worker('w0')], 5, 5);
+  expect(table.eventsOf('w0').map(({ state }) => state)).toEqual(['seen', 'lost', 'joined']);
 });
 
 it('dates a loss as central does, and keeps its cause in the history', () => {

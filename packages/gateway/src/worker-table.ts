@@ -1,10 +1,12 @@
 import type { WorkerView } from '@goshawk/client';
-import { compareNames, type LostWorker, type Millis, WORKER_STATES } from '@goshawk/core';
+import { compareNames, type LostWorker, type Millis, setLatest, WORKER_STATES } from '@goshawk/core';
 
 /** States of workers. The deltas of the page contain the index in this list. */
 export const SHOWN_STATES = [...WORKER_STATES, 'lost'] as const;
 type ShownState = (typeof SHOWN_STATES)[number];
 
+/** Workers listed no longer whose events are kept. */
+const FORMER_MAX = 1_000;
 /** Retention of lost workers (ms). */
 const LOST_SHOWN_MS = 3_600_000;
 
@@ -58,6 +60,8 @@ export class WorkerTable {
   #version = 0;
   /** Version at which a row was last removed. Readers of older versions must discard their state. */
   #removedAt = 0;
+  /** Changes of state of workers that are listed no longer: while central restarts, it lists none. */
+  readonly #formerEvents = new Map<string, readonly WorkerEvent[]>();
 
   get version(): number {
     return this.#version;
@@ -82,17 +86,17 @@ export class WorkerTable {
       there.add(view.name);
       this.#updateRow(view, at);
     }
-    for (const row of this.#rows.values()) if (!there.has(row.view.name)) this.#missed(row, now, at);
-    // Central lists a loss for as long as this table does, unless somebody has removed it.
+    // Central lists lost workers. One that it lists neither here nor there has left, or was taken off the list.
     const listed = new Set(lost.map(({ name }) => name));
     for (const row of this.#rows.values())
-      if (row.state === 'lost' && row.loss !== undefined && !listed.has(row.view.name)) this.#forget(row);
+      if (row.state === 'lost' && !there.has(row.view.name) && !listed.has(row.view.name)) this.#forget(row);
+    for (const row of this.#rows.values()) if (!there.has(row.view.name)) this.#missed(row, now, at);
     for (const worker of lost) if (!there.has(worker.name)) this.#lost(worker, now, at);
   }
 
   /** Returns the retained changes of state of a worker, oldest first. */
   eventsOf(name: string): readonly WorkerEvent[] {
-    return this.#rows.get(name)?.events ?? [];
+    return this.#rows.get(name)?.events ?? this.#formerEvents.get(name) ?? [];
   }
 
   /** Returns the present and lost workers by name. */
@@ -145,7 +149,8 @@ export class WorkerTable {
     const version = this.#version;
     if (row === undefined) {
       const id = this.#nextId++;
-      const events: WorkerEvent[] = [{ at, state: version === 1 ? 'seen' : 'joined' }];
+      const events = (this.#formerEvents.get(name) ?? []).slice(1 - EVENTS_MAX);
+      events.push({ at, state: version === 1 ? 'seen' : 'joined' });
       if (state !== 'active') events.push({ at, state, cause: view.quarantine });
       this.#names = undefined;
       this.#rows.set(name, {
@@ -213,7 +218,8 @@ export class WorkerTable {
     }
   }
 
-  #forget({ view }: Row): void {
+  #forget({ view, events }: Row): void {
+    setLatest(this.#formerEvents, view.name, events, FORMER_MAX);
     this.#rows.delete(view.name);
     this.#names = undefined;
     this.#removedAt = this.#version;
