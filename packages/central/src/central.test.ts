@@ -3,12 +3,12 @@ import {
   type ClientKey,
   type ClusterSettings,
   DEFAULT_POLICY,
-  type HeldRun,
   LIVE_TIMINGS,
   type Message,
   type MessageOf,
   type PolicySettings,
   PRESETS,
+  type ReportedRun,
   type Right,
   WORKERS_PER_PAGE,
 } from '@goshawk/core';
@@ -50,7 +50,7 @@ class Bench {
     this.central.checkInvariants();
   }
 
-  register(worker: Address, runs: HeldRun[] = [], draining = false): void {
+  register(worker: Address, runs: ReportedRun[] = [], draining = false): void {
     this.receive(worker, registration(`w${worker}`, { runs, draining }));
   }
 
@@ -106,7 +106,7 @@ class Bench {
   }
 }
 
-const held: HeldRun = {
+const held: ReportedRun = {
   owner: OWNER,
   job: 7,
   task: 0,
@@ -453,9 +453,7 @@ test('a free row goes to the next worker', () => {
   });
   const places = () => {
     bench.central.wake('publish', 0, bench.now);
-    return bench
-      .take('members')
-      .flatMap(({ changed }) => changed.map(({ address, place }) => [address, place]));
+    return bench.take('members').flatMap(({ changed }) => changed.map(({ address, row }) => [address, row]));
   };
   bench.register(W1);
   bench.register(W2);

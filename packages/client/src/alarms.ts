@@ -15,26 +15,26 @@ export interface Alarm {
 export class Alarms {
   readonly #heap = new IndexedHeap();
   readonly #rings: (((now: Millis) => void) | undefined)[] = [];
-  readonly #places = new DenseIds();
+  readonly #ids = new DenseIds();
   #timer: NodeJS.Timeout | undefined;
   #armedFor: Millis = Number.POSITIVE_INFINITY;
   #isClosed = false;
 
   /** @param ring called at the set time; it may set the alarm again */
   add(ring: (now: Millis) => void): Alarm {
-    const place = this.#places.take();
-    this.#rings[place] = ring;
+    const id = this.#ids.take();
+    this.#rings[id] = ring;
     return {
       set: (at) => {
-        if (this.#rings[place] !== ring || this.#isClosed) return;
-        this.#heap.set(place, at);
+        if (this.#rings[id] !== ring || this.#isClosed) return;
+        this.#heap.set(id, at);
         this.#arm();
       },
       clear: () => {
-        if (this.#rings[place] !== ring) return;
-        this.#heap.delete(place);
-        this.#rings[place] = undefined;
-        this.#places.release(place);
+        if (this.#rings[id] !== ring) return;
+        this.#heap.delete(id);
+        this.#rings[id] = undefined;
+        this.#ids.release(id);
       },
     };
   }
@@ -43,7 +43,7 @@ export class Alarms {
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    for (const place of [...this.#heap.ids()]) this.#heap.delete(place);
+    for (const id of [...this.#heap.ids()]) this.#heap.delete(id);
     this.#rings.fill(undefined);
   }
 
@@ -65,9 +65,9 @@ export class Alarms {
     const now = performance.now();
     // An alarm that is set for now fires in the next turn, so that this loop ends.
     for (let left = this.#heap.size; left > 0 && this.#heap.topKey() <= now; left--) {
-      const place = this.#heap.top();
-      this.#heap.delete(place);
-      this.#rings[place]?.(now);
+      const id = this.#heap.top();
+      this.#heap.delete(id);
+      this.#rings[id]?.(now);
     }
     this.#arm();
   };

@@ -1,4 +1,4 @@
-import { comparePlaces, placeOfJob } from '@goshawk/core';
+import { compareCursors, cursorOf } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { FAST, FakeCluster, summary } from './fake-cluster.fixture.js';
 import { type Script, ScriptedPeer } from './scripted-peer.fixture.js';
@@ -71,9 +71,9 @@ describe('the jobs of a cluster', () => {
     await using fake = await FakeCluster.start(1, () => (message, { answer }) => {
       if (message.type !== 'listJobs') return;
       const { where: { after } = {}, jobsMax } = message;
-      const left = active.filter((job) => after === undefined || comparePlaces(placeOfJob(job), after) > 0);
+      const left = active.filter((job) => after === undefined || compareCursors(cursorOf(job), after) > 0);
       const jobs = left.slice(0, Math.min(jobsMax, 7_000));
-      const reached = jobs.length < left.length ? placeOfJob(jobs.at(-1)!) : undefined;
+      const reached = jobs.length < left.length ? cursorOf(jobs.at(-1)!) : undefined;
       answer({ jobs, total: active.length, reached });
     });
     await using cluster = await fake.connect();

@@ -149,14 +149,14 @@ function mayBorrow({ after, gang, demand }: JobSpec['stages'][number]): boolean 
 /** The workers as central describes them to schedulers, which decide about jobs. */
 function knownWorkers(workers: readonly WorkerView[]): KnownWorkers {
   const members = workers.map(
-    ({ name, slots, capacity, partition, state, attributes }, place): Member => ({
-      address: place as Address,
+    ({ name, slots, capacity, partition, state, attributes }, row): Member => ({
+      address: row as Address,
       name,
       slots,
       capacity,
       partition,
       draining: state !== 'active',
-      place,
+      row,
       attributes: listAttributes(attributes) ?? [],
     }),
   );

@@ -1,14 +1,14 @@
 import {
-  comparePlaces,
+  compareCursors,
+  cursorOf,
   type DeadlineFilter,
   InputError,
   isFinal,
-  type JobPlace,
+  type JobCursor,
   type JobState,
   type JobSummary,
   LIMITS,
   type Millis,
-  placeOfJob,
   present,
   sumOf,
   type TaskCounts,
@@ -114,26 +114,26 @@ export async function listJobs(session: Session, options: JobsOptions): Promise<
     );
     const reached = answers
       .flatMap((list) => list.reached ?? [])
-      .reduce<JobPlace | undefined>(
-        (one, other) => (one === undefined || comparePlaces(other, one) < 0 ? other : one),
+      .reduce<JobCursor | undefined>(
+        (one, other) => (one === undefined || compareCursors(other, one) < 0 ? other : one),
         undefined,
       );
     const listed = inOrder(
       answers.flatMap((list) => list.jobs),
       endedMax,
-    ).filter((job) => reached === undefined || comparePlaces(placeOfJob(job), reached) <= 0);
+    ).filter((job) => reached === undefined || compareCursors(cursorOf(job), reached) <= 0);
     const taken = listed.slice(0, left);
     jobs.push(...taken.slice(skip));
     skip = Math.max(0, skip - taken.length);
     const last = taken.at(-1);
     const before = after;
-    after = listed.length > taken.length ? placeOfJob(last!) : reached;
-    if (after !== undefined && before !== undefined && comparePlaces(after, before) <= 0) after = undefined;
+    after = listed.length > taken.length ? cursorOf(last!) : reached;
+    if (after !== undefined && before !== undefined && compareCursors(after, before) <= 0) after = undefined;
     const total = sumOf(answers, (list) => list.total);
     const isDone = jobs.length >= limit || after === undefined || (!withAll && after.ended);
     if (!isDone) continue;
     const truncated = after !== undefined || (options.after === undefined && from + jobs.length < total);
-    const next = after ?? (truncated && last !== undefined ? placeOfJob(last) : undefined);
+    const next = after ?? (truncated && last !== undefined ? cursorOf(last) : undefined);
     const quotas = answers.flatMap((list) => list.quotas ?? []);
     quotas.sort((one, other) => other.waiting / other.max - one.waiting / one.max);
     return {
@@ -150,12 +150,12 @@ export async function listJobs(session: Session, options: JobsOptions): Promise<
   }
 }
 
-function textOf({ ended, at, id }: JobPlace): string {
+function textOf({ ended, at, id }: JobCursor): string {
   return `${ended ? 'e' : 'a'}.${at}.${id}`;
 }
 
 /** @throws InputError */
-function placeIn(text: string): JobPlace {
+function placeIn(text: string): JobCursor {
   const [, kind, at, id] = /^([ea])\.(\d+(?:\.\d+)?(?:e\+\d+)?)\.([^.]+)$/.exec(text) ?? [];
   if (at === undefined || id === undefined)
     throw new InputError('bad-cursor', 'after: expected the cursor of a list of jobs');
@@ -180,7 +180,7 @@ function checkCount(name: string, count: number, min: number, max: number): void
 }
 
 function inOrder(jobs: readonly JobSummary[], endedMax: number): JobSummary[] {
-  const sorted = jobs.toSorted((one, other) => comparePlaces(placeOfJob(one), placeOfJob(other)));
+  const sorted = jobs.toSorted((one, other) => compareCursors(cursorOf(one), cursorOf(other)));
   const ended = sorted.findIndex((job) => isFinal(job.state));
   return ended < 0 ? sorted : sorted.slice(0, ended + endedMax);
 }

@@ -49,7 +49,7 @@ class WorkerList {
   }
 
   /** Whether some worker may have room for the demand. */
-  mayHold(demand: Vector): boolean {
+  mayFit(demand: Vector): boolean {
     for (let chunk = 0; chunk * CHUNK < this.all.length; chunk++)
       if (fitsIn(demand, this.#maxFreeIn(chunk))) return true;
     return false;
@@ -179,11 +179,11 @@ function tightestFit(
 ): WorkerView | undefined {
   const { all } = list;
   const drawn: WorkerView[] = [];
-  const mayHold = list.mayHold(demand);
+  const mayFit = list.mayFit(demand);
   for (let tries = 0; tries < CANDIDATES && all.length > 0; tries++) {
     // Draw even if no worker can suit, so that later draws do not depend on it.
     const worker = all[drawIndex(source, all.length)]!;
-    if (mayHold && suits(worker)) drawn.push(worker);
+    if (mayFit && suits(worker)) drawn.push(worker);
   }
   let best: WorkerView | undefined;
   let least = Number.POSITIVE_INFINITY;

@@ -69,14 +69,14 @@ export function joined(version: number, workers: readonly Address[], slots = 1):
     type: 'members',
     version,
     since: 0,
-    changed: workers.map((address, place) => ({
+    changed: workers.map((address, row) => ({
       address,
       name: `w${address}`,
       slots,
       capacity: {},
       partition: 'general',
       draining: false,
-      place,
+      row,
       attributes: [],
     })),
     left: [],

@@ -244,7 +244,7 @@ test('an update of another central is accepted even if its version is lower', ()
     capacity: {},
     partition: 'general',
     draining: false,
-    place: 0,
+    row: 0,
     attributes: [],
   };
   bench.receive(other, {

@@ -59,7 +59,7 @@ import {
   predecessorEnded,
   repeatQueries,
 } from './life/predecessors.js';
-import { workerHolds } from './life/reconciling.js';
+import { tasksReported } from './life/reconciling.js';
 import { loadJobs } from './life/restarting.js';
 import { sweep } from './life/retries.js';
 import { keyTaken } from './life/submissions.js';
@@ -140,7 +140,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'preempt':
         return taskPreempted(s, from, message);
       case 'holding':
-        return workerHolds(s, from, message, now);
+        return tasksReported(s, from, message, now);
       case 'occupied':
         if (from === s.cluster.central) s.cluster.members.setOccupied(message.bits);
         return;

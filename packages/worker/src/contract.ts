@@ -55,11 +55,11 @@ export interface TaskOrder {
   /** The worker kills the task after this time, counted from `taskStarted`. */
   readonly timeoutMs: number | undefined;
   /** Place of the task in its gang; undefined if it has none. */
-  readonly gang?: GangPlace | undefined;
+  readonly gang?: GangRank | undefined;
 }
 
 /** The rank of a task in its gang, and the hosts of all members. */
-export interface GangPlace {
+export interface GangRank {
   readonly rank: number;
   readonly ranks: number;
   /** Hosts by rank; undefined until the gang has started. */

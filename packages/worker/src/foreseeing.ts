@@ -49,7 +49,7 @@ export function predictedEndDue(w: WorkerParts, slot: number, now: Millis): void
 
 /** Removes the prediction for a slot. Returns whether central already counts the slot as free. */
 export function takePrediction(w: WorkerState, slot: number): boolean {
-  const ahead = w.knownAhead;
+  const ahead = w.existingAhead;
   if (ahead?.isPredicted(slot) !== true) return false;
   w.env.clearTimer('ahead', slot);
   const wasAnnounced = ahead.isAnnounced(slot);
@@ -59,7 +59,7 @@ export function takePrediction(w: WorkerState, slot: number): boolean {
 
 /** Returns matching early tasks to their owners. @returns whether there were any */
 export function giveBackKept(w: WorkerState, matches: (task: KeptTask) => boolean = () => true): boolean {
-  const taken = [...(w.knownAhead?.take(matches) ?? []), ...(w.knownChunks?.take(matches) ?? [])];
+  const taken = [...(w.existingAhead?.take(matches) ?? []), ...(w.existingChunks?.take(matches) ?? [])];
   for (const { owner, message } of taken) giveBackTask(w, owner, message, message.stage);
   return taken.length > 0;
 }

@@ -1,6 +1,6 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
 import { giveBackTask } from './giving-back.js';
-import type { HeldMember } from './memory.js';
+import type { WaitingMember } from './memory.js';
 import type { WorkerState } from './state.js';
 
 // A gang member reserves its slot, reports that it is ready, and starts at the owner's request once all members are
@@ -9,7 +9,7 @@ import type { WorkerState } from './state.js';
 /** Keeps a gang member in its slot until its gang can start. */
 export function holdMember(w: WorkerState, slot: number, message: MessageOf<'run'>, now: Millis): void {
   const needsPort = message.gang!.rank === 0 && w.env.findPort !== undefined;
-  const member: HeldMember = { message, port: needsPort ? undefined : 0, notifiedAt: now };
+  const member: WaitingMember = { message, port: needsPort ? undefined : 0, notifiedAt: now };
   w.memory.members.set(w.slots.rowOf(slot), member);
   if (needsPort) w.env.findPort!(slot);
   else reportReady(w, slot, member, now);
@@ -91,7 +91,7 @@ function heldSlots(w: WorkerState): number[] {
   return [...w.slots.running()].filter((slot) => members.has(w.slots.rowOf(slot)));
 }
 
-function reportReady(w: WorkerState, slot: number, member: HeldMember, now: Millis): void {
+function reportReady(w: WorkerState, slot: number, member: WaitingMember, now: Millis): void {
   const { owner, job, task, attempt } = w.slots.taskAt(slot);
   member.notifiedAt = now;
   const { host = '' } = w.config;

@@ -1,4 +1,4 @@
-import { type Address, type HeldRun, LIMITS, type MessageOf, type Millis } from '@goshawk/core';
+import { type Address, LIMITS, type MessageOf, type Millis, type ReportedRun } from '@goshawk/core';
 import type { TaskRef } from './entry.js';
 import { kill, pausedFor } from './lending.js';
 import type { WorkerParts } from './parts.js';
@@ -9,11 +9,11 @@ import type { WorkerState } from './state.js';
  * Returns the tasks that any central matched with or placed on this worker, running ones first. A new central needs
  * them to rebuild its state.
  */
-export function assignedRuns(w: WorkerState, now: Millis): readonly HeldRun[] {
+export function assignedRuns(w: WorkerState, now: Millis): readonly ReportedRun[] {
   // A fast path: thousands of workers without tasks may register at once.
   if (w.slots.busyCount === 0 && w.queue.isEmpty) return NOTHING_HELD;
   const { slots } = w.memory;
-  const held: HeldRun[] = [];
+  const held: ReportedRun[] = [];
   for (const slot of w.slots.running()) {
     const row = w.slots.rowOf(slot);
     const { stage, demand, estimateMs, placed } = w.slots.entryAt(slot)!;
@@ -34,7 +34,7 @@ export function assignedRuns(w: WorkerState, now: Millis): readonly HeldRun[] {
 }
 
 /** The loan of the task in the slot, and the matches of tasks that are paused for it: none if it outlasted its loan. */
-function loansAt({ slots, memory }: WorkerState, slot: number, now: Millis): Partial<HeldRun> {
+function loansAt({ slots, memory }: WorkerState, slot: number, now: Millis): Partial<ReportedRun> {
   if (memory.lending.size === 0 && memory.loans.size === 0) return {};
   const loan = slots.loanOf(slot);
   const lenders = loan?.lenders.map((lender) => memory.slots.match[slots.rowOf(lender)]!);
@@ -46,12 +46,12 @@ function loansAt({ slots, memory }: WorkerState, slot: number, now: Millis): Par
   };
 }
 
-const NOTHING_HELD: readonly HeldRun[] = [];
+const NOTHING_HELD: readonly ReportedRun[] = [];
 
 /** Returns whether the task runs here, waits for a slot, or has ended with an unconfirmed report. */
 export function hasTask(w: WorkerState, owner: Address, task: TaskRef): boolean {
   if (w.slots.indexOfTask(owner, task) >= 0 || w.reports.has(owner, task)) return true;
-  return w.knownAhead?.has(owner, task) === true || w.knownChunks?.holds(owner, task) === true;
+  return w.existingAhead?.has(owner, task) === true || w.existingChunks?.holds(owner, task) === true;
 }
 
 /**
@@ -75,7 +75,10 @@ export function reportTasks(w: WorkerState, owner: Address, audit: number, now: 
     const loans = { ...paused, ...toChild, ...borrowed };
     tasks.push({ job, task, attempt, elapsedMs: now - slots.changedAt[row]!, match, ...loans });
   }
-  for (const { owner: by, message } of [...(w.knownAhead?.kept ?? []), ...(w.knownChunks?.tasks() ?? [])]) {
+  for (const { owner: by, message } of [
+    ...(w.existingAhead?.kept ?? []),
+    ...(w.existingChunks?.tasks() ?? []),
+  ]) {
     const { job, task, attempt, match } = message;
     if (by === owner) tasks.push({ job, task, attempt, elapsedMs: 0, match: match || undefined });
   }

@@ -68,7 +68,7 @@ export function sendHeartbeat(w: WorkerParts, now: Millis): void {
   const { central, isCutOff, awaitsWelcome } = w.membership;
   if (w.membership.isLeaseExpired(now)) return registerAgain(w, now);
   if (central === NOBODY || isCutOff || awaitsWelcome) return register(w, now, true);
-  w.knownHealth?.report();
+  w.existingHealth?.report();
   const used = w.env.used?.();
   w.env.send(central, { type: 'heartbeat', busy: w.slots.busyCount, queued: w.queue.length, used });
   if (w.isDraining && w.isIdle) w.env.send(central, { type: 'drained' });

@@ -117,7 +117,7 @@ function lendersOf(w: WorkerParts, { lenders, parent }: Borrowing): number[] {
     const row = slots.rowOf(slot);
     // A stopped process would not end before it continues.
     const isOut = memory.slots.killed[row] === 1 || memory.members.has(row);
-    return !isOut && w.knownAhead?.isAnnounced(slot) !== true;
+    return !isOut && w.existingAhead?.isAnnounced(slot) !== true;
   });
 }
 

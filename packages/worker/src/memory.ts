@@ -19,7 +19,7 @@ import type { Series } from './series.js';
 import { SharedProbes } from './shared-probes.js';
 
 /** A gang member that has a slot and waits for the others. */
-export interface HeldMember {
+export interface WaitingMember {
   readonly message: MessageOf<'run'>;
   /** Its port; undefined while a free one is being found. */
   port: number | undefined;
@@ -129,7 +129,7 @@ export class WorkerMemory {
   /** Loans of borrowing slots, by row. */
   readonly loans = new Map<number, Loan>();
   /** Gang members that wait for the others, by slot. */
-  readonly members = new Map<number, HeldMember>();
+  readonly members = new Map<number, WaitingMember>();
 
   /** Waiting entries: a list per worker and lane. */
   readonly waiting = new LinkedLists<Entry>();

@@ -162,12 +162,12 @@ export class Pulling {
 
   /** Number of slots to report as free: free ones, and announced ones without a next task. */
   get #free(): number {
-    return this.#w.slots.openCount + (this.#w.knownAhead?.open ?? 0);
+    return this.#w.slots.openCount + (this.#w.existingAhead?.open ?? 0);
   }
 
   /** Matches of tasks that run here, except in slots that count as free. */
   get #runs(): number[] {
-    const { knownAhead: ahead, slots } = this.#w;
+    const { existingAhead: ahead, slots } = this.#w;
     if (ahead === undefined) return slots.matchesExcept();
     const kept = ahead.kept.map(({ message }) => message.match);
     return [...slots.matchesExcept((slot) => ahead.isAnnounced(slot)), ...kept];

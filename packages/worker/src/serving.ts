@@ -54,7 +54,7 @@ export function serve(w: WorkerParts, now: Millis): void {
 
 /** Starts tasks that arrived early, once a slot is free. */
 function startKept(w: WorkerParts, now: Millis): void {
-  const ahead = w.knownAhead;
+  const ahead = w.existingAhead;
   if (ahead === undefined) return;
   while (w.slots.idleCount > 0) {
     const kept = ahead.takeFirst();
@@ -71,7 +71,7 @@ function startKept(w: WorkerParts, now: Millis): void {
  * @param isAnnounced whether central already counts the slots as free
  */
 export function serveOrFind(w: WorkerParts, now: Millis, isAnnounced = false): void {
-  const hasKept = !isAnnounced && w.knownAhead !== undefined && w.knownAhead.kept.length > 0;
+  const hasKept = !isAnnounced && w.existingAhead !== undefined && w.existingAhead.kept.length > 0;
   serve(w, now);
   if (hasKept) w.finder?.report();
   if (w.slots.openCount === 0) return;
@@ -124,7 +124,7 @@ function addToChunk(w: WorkerParts, owner: Address, message: MessageOf<'run'>, n
 
 /** Returns the waiting tasks of a chunk if the running one turned out not to be tiny. */
 export function chunkOverdue(w: WorkerParts, ask: number, now: Millis): void {
-  const first = w.knownChunks?.first(ask);
+  const first = w.existingChunks?.first(ask);
   if (first === undefined) return;
   const slot = w.slots.indexOfAnswered(first.owner, ask);
   if (slot < 0) return giveBackChunk(w, ask);
@@ -135,7 +135,7 @@ export function chunkOverdue(w: WorkerParts, ask: number, now: Millis): void {
 }
 
 function giveBackChunk(w: WorkerParts, ask: number): void {
-  for (const { owner, message } of w.knownChunks?.takeRest(ask) ?? [])
+  for (const { owner, message } of w.existingChunks?.takeRest(ask) ?? [])
     giveBackTask(w, owner, message, message.stage);
 }
 
@@ -180,7 +180,7 @@ export function startMember(w: WorkerParts, from: Address, message: MessageOf<'s
 export function started(w: WorkerParts, slot: number, now: Millis): void {
   if (!w.slots.isRunning(slot)) return;
   const timeoutMs = w.slots.started(slot, now);
-  w.knownHealth?.started();
+  w.existingHealth?.started();
   if (timeoutMs !== undefined && !w.slots.isStopped(slot))
     w.env.setTimer('taskTimeout', slot, now + timeoutMs);
 }
@@ -232,18 +232,18 @@ export function cancel(w: WorkerParts, from: Address, task: TaskRef, now: Millis
  * @param runMs run time measured by the executor
  */
 export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Millis, now: Millis): void {
-  const { slots, knownHealth } = w;
+  const { slots, existingHealth } = w;
   leaveLoan(w, slot, now);
   if (slots.timeoutOf(slot) !== undefined) w.env.clearTimer('taskTimeout', slot);
   if (slots.printedBy(slot) !== undefined) w.env.clearTimer('output', slot);
-  const wasApart = knownHealth?.endAlone(slot) === true;
-  if (outcome.kind === 'completed') knownHealth?.completed();
+  const wasAlone = existingHealth?.endAlone(slot) === true;
+  if (outcome.kind === 'completed') existingHealth?.completed();
   else if (w.health.ended(outcome, now)) giveBackAll(w);
 
   const isAnnounced = takePrediction(w, slot);
-  const goesOn = !wasApart && !isAnnounced && continuesSeries(w, slot, outcome, runMs, now);
+  const goesOn = !wasAlone && !isAnnounced && continuesSeries(w, slot, outcome, runMs, now);
   const answered = slots.askOf(slot);
-  const follower = goesOn ? w.knownChunks?.next(answered) : undefined;
+  const follower = goesOn ? w.existingChunks?.next(answered) : undefined;
   const ask = goesOn && follower === undefined ? ++w.asks : 0;
   const row = slots.rowOf(slot);
   const { long, since, match } = w.memory.slots;
@@ -275,7 +275,7 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   serveOrFind(w, now, isAnnounced);
   // Central counts the CPUs of the loan as used by this task.
   if (hasBorrowed && slots.idleCount === 0) w.finder?.report();
-  if (wasApart) resumeAccepting(w, now);
+  if (wasAlone) resumeAccepting(w, now);
 }
 
 /** Runs the next task of a chunk in the free slot, if its demand fits. */
@@ -303,13 +303,13 @@ function continuesSeries(
   if (w.seriesMs === 0 || kind !== 'completed' || !w.takesWork || !w.queue.isEmpty) return false;
   // The CPUs return to the lenders, or are owed to tasks that share them.
   if (w.slots.isBorrowing(slot) || w.slots.owesCpus) return false;
-  if (w.knownAhead !== undefined && w.knownAhead.kept.length > 0) return false;
+  if (w.existingAhead !== undefined && w.existingAhead.kept.length > 0) return false;
   const { long, orphaned, since } = w.memory.slots;
   const row = w.slots.rowOf(slot);
   const isPlaced = w.slots.entryAt(slot)!.placed !== undefined;
   if (long[row] === 1 || orphaned[row] === 1 || isPlaced) return false;
   // Returning the rest of a chunk costs more than running it, because its tasks are tiny.
-  const hasFollower = w.knownChunks?.first(w.slots.askOf(slot)) !== undefined;
+  const hasFollower = w.existingChunks?.first(w.slots.askOf(slot)) !== undefined;
   return hasFollower || now - since[row]! + runMs < w.seriesMs;
 }
 
@@ -378,7 +378,7 @@ function sendEnd(w: WorkerParts, owner: Address, report: MessageOf<'ended'>): vo
 
 /** Sends the reports that were delayed to send several together. */
 export function sendDelayedReports(w: WorkerParts): void {
-  for (const { owner, report } of w.knownChunks?.takeEnds() ?? []) sendReport(w, owner, report);
+  for (const { owner, report } of w.existingChunks?.takeEnds() ?? []) sendReport(w, owner, report);
 }
 
 const NO_OUTPUT: MessageOf<'ended'>['output'] = [];

@@ -31,7 +31,7 @@ export class StartHealth {
   /** Reason of the quarantine; empty if there is none. */
   #reason = '';
   /** The slot whose task must run alone; undefined if the quarantine has another reason. */
-  #apart: number | undefined;
+  #alone: number | undefined;
 
   constructor(env: StartHealthEnvironment, membership: Membership, counters: Pick<WorkerCounters, 'pauses'>) {
     this.#env = env;
@@ -67,7 +67,7 @@ export class StartHealth {
   startAlone(slot: number, jobId: string, task: TaskIndex, forMs: Millis, now: Millis): boolean {
     const reason = `runs task ${task} of ${jobId} alone, because workers that ran it before were lost`;
     if (!this.#quarantine(reason, forMs, now)) return false;
-    this.#apart = slot;
+    this.#alone = slot;
     return true;
   }
 
@@ -77,7 +77,7 @@ export class StartHealth {
    * @returns whether the worker was in quarantine because of this slot
    */
   endAlone(slot: number): boolean {
-    if (!this.isQuarantined || this.#apart !== slot) return false;
+    if (!this.isQuarantined || this.#alone !== slot) return false;
     this.#end();
     return true;
   }
@@ -88,7 +88,7 @@ export class StartHealth {
    * @returns whether the worker was in quarantine
    */
   release(): boolean {
-    if (!this.isQuarantined || this.#apart !== undefined) return false;
+    if (!this.isQuarantined || this.#alone !== undefined) return false;
     this.#pauses.start = this.#pauses.unfit = 0;
     this.#end();
     return true;
@@ -131,7 +131,7 @@ export class StartHealth {
 
   #end(): void {
     this.#reason = '';
-    this.#apart = undefined;
+    this.#alone = undefined;
     this.#report('');
   }
 

@@ -104,7 +104,7 @@ export class WorkerState {
   }
 
   /** undefined until there is a problem. */
-  get knownHealth(): StartHealth | undefined {
+  get existingHealth(): StartHealth | undefined {
     return this.#health;
   }
 
@@ -114,7 +114,7 @@ export class WorkerState {
   }
 
   /** undefined until the end of a task is predicted. */
-  get knownAhead(): Ahead | undefined {
+  get existingAhead(): Ahead | undefined {
     return this.#ahead;
   }
 
@@ -124,7 +124,7 @@ export class WorkerState {
   }
 
   /** undefined until a slot receives several tasks. */
-  get knownChunks(): Chunks | undefined {
+  get existingChunks(): Chunks | undefined {
     return this.#chunks;
   }
 

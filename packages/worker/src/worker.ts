@@ -153,7 +153,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'pull':
         return this.finder?.wake(now);
       case 'quarantine':
-        if (this.knownHealth?.wake(now)) resumeAccepting(this, now);
+        if (this.existingHealth?.wake(now)) resumeAccepting(this, now);
         return;
       case 'drain':
         return killAll(this, 'drained', now);
@@ -287,7 +287,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
 }
 
 /** Checks the invariants of a worker between steps. */
-function checkWorker({ queue, slots, takesWork, knownAhead: ahead, knownChunks }: WorkerState): void {
+function checkWorker({ queue, slots, takesWork, existingAhead: ahead, existingChunks }: WorkerState): void {
   slots.checkInvariants();
   const long = [...queue].filter((entry) => entry.long && entry.lane === 'normal').length;
   invariant(long === queue.longEntries, () => `${long} long entries wait, counted ${queue.longEntries}`);
@@ -302,7 +302,7 @@ function checkWorker({ queue, slots, takesWork, knownAhead: ahead, knownChunks }
     invariant(kept === 0 || slots.idleCount === 0, 'a slot is idle and a task is kept for one');
     invariant(takesWork || kept === 0, 'a worker that accepts no tasks keeps some');
   }
-  for (const [ask, { owner }] of knownChunks?.firsts() ?? [])
+  for (const [ask, { owner }] of existingChunks?.firsts() ?? [])
     invariant(
       takesWork && slots.indexOfAnswered(owner, ask) >= 0,
       () => `a chunk waits behind a slot that does not run: question ${ask}`,

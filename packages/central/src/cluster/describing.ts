@@ -91,8 +91,8 @@ export function listWorkers(
  */
 export function scrapeTargetsOf(registry: Registry): ScrapeTarget[] {
   const at = (parties: Iterable<{ readonly http: string | undefined }>, role: Role): ScrapeTarget[] => {
-    const places = new Set(Array.from(parties, ({ http }) => http));
-    return [...places].flatMap((place) => (place === undefined ? [] : { role, at: place }));
+    const urls = new Set(Array.from(parties, ({ http }) => http));
+    return [...urls].flatMap((url) => (url === undefined ? [] : { role, at: url }));
   };
   return [...at(registry.schedulers.all, 'scheduler'), ...at(registry.workers.values(), 'worker')];
 }

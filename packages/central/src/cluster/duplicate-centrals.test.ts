@@ -34,7 +34,7 @@ class Pair {
   follow(name: 'a' | 'b'): void {
     this.registries[name].addWorker({
       address: (10 + this.registries[name].workers.size) as Address,
-      place: this.registries[name].workers.size,
+      row: this.registries[name].workers.size,
       name: `w${this.registries[name].workers.size}`,
       slots: 1,
       places: 1,

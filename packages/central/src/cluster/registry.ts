@@ -17,7 +17,7 @@ export type CountedAs = 'inactive' | 'general' | 'short';
 export interface WorkerRecord {
   readonly address: Address;
   /** Row number of the worker. It is small, unique, and reused after the worker is gone. */
-  readonly place: number;
+  readonly row: number;
   readonly name: string;
   /** Its whole CPUs. */
   readonly slots: number;
@@ -56,7 +56,7 @@ export class Registry {
   readonly #workers = new Map<Address, WorkerRecord>();
   /** Index by name; a scan would be too slow when thousands of workers register at once. */
   readonly #workerNames = new Map<string, WorkerRecord>();
-  readonly #byPlace: (WorkerRecord | undefined)[] = [];
+  readonly #byRow: (WorkerRecord | undefined)[] = [];
   readonly #rows = new DenseIds();
 
   get workers(): ReadonlyMap<Address, WorkerRecord> {
@@ -70,8 +70,8 @@ export class Registry {
 
   /** Workers with row numbers in this range, in their order. */
   *inRows(from: number, end: number): Iterable<WorkerRecord> {
-    for (let place = from; place < Math.min(end, this.#byPlace.length); place++) {
-      const worker = this.#byPlace[place];
+    for (let row = from; row < Math.min(end, this.#byRow.length); row++) {
+      const worker = this.#byRow[row];
       if (worker !== undefined) yield worker;
     }
   }
@@ -82,7 +82,7 @@ export class Registry {
     const queued = message.runs.filter((run) => run.queued).length;
     return this.addWorker({
       address: from,
-      place: this.#rows.take(),
+      row: this.#rows.take(),
       name,
       slots,
       places: packs ? (message.places ?? slots) : slots,
@@ -107,22 +107,22 @@ export class Registry {
   }
 
   addWorker(worker: WorkerRecord): WorkerRecord {
-    const { address, place, name } = worker;
-    const other = this.#byPlace[place] ?? this.#workers.get(address);
+    const { address, row, name } = worker;
+    const other = this.#byRow[row] ?? this.#workers.get(address);
     invariant(
       other === undefined,
-      () => `worker ${name} is added at row ${place}, but ${other!.name} is there`,
+      () => `worker ${name} is added at row ${row}, but ${other!.name} is there`,
     );
     this.#workers.set(address, worker);
-    this.#byPlace[place] = worker;
+    this.#byRow[row] = worker;
     this.#workerNames.set(worker.name, worker);
     return worker;
   }
 
-  removeWorker({ address, name, place }: WorkerRecord): void {
+  removeWorker({ address, name, row }: WorkerRecord): void {
     if (this.#workers.delete(address)) {
-      this.#byPlace[place] = undefined;
-      this.#rows.release(place);
+      this.#byRow[row] = undefined;
+      this.#rows.release(row);
     }
     if (this.#workerNames.get(name)?.address === address) this.#workerNames.delete(name);
   }
@@ -134,8 +134,8 @@ export class Registry {
 
 /** Describes the worker for schedulers. */
 export function memberOf(worker: WorkerRecord): Member {
-  const { address, name, slots, capacity, partition, place, attributes } = worker;
-  return { address, name, slots, capacity, partition, draining: !isActive(worker), place, attributes };
+  const { address, name, slots, capacity, partition, row, attributes } = worker;
+  return { address, name, slots, capacity, partition, draining: !isActive(worker), row, attributes };
 }
 
 /** Returns whether the worker accepts work. */

@@ -71,7 +71,7 @@ class Bench {
     const record = {
       address: at as Address,
       name: `w${at}`,
-      place: at,
+      row: at,
       slots,
       places,
       capacity,

@@ -493,7 +493,7 @@ export class Dispatcher {
   // ---- messages
 
   #admit(record: WorkerRecord): BookedWorker {
-    const { address, name, slots, places, capacity, place, attributes } = record;
+    const { address, name, slots, places, capacity, row, attributes } = record;
     const worker = this.books.addWorker(
       address,
       this.books.names.capacityOf(places, { cpu: slots, ...capacity }),
@@ -502,7 +502,7 @@ export class Dispatcher {
     );
     // The worker has not reported its free slots yet.
     worker.free.fill(0);
-    worker.place = place;
+    worker.row = row;
     return worker;
   }
 

@@ -69,7 +69,7 @@ export class WaitingLine {
     const stages = [...waitingStages(this.#books)];
     const stage = stages[this.#samples++ % stages.length]!;
     const line = this.#policy.line?.(now);
-    const basis = basisOf(stage, this.#placeOf(stage, line, now), this.#limits(line));
+    const basis = basisOf(stage, this.#positionOf(stage, line, now), this.#limits(line));
     this.#starts.sample(stage, basis, now - this.#sampledAt, now);
     this.#sampledAt = now;
   }
@@ -101,17 +101,17 @@ export class WaitingLine {
     const ends = stages.length > 0 && freeSlots === 0 ? runningEnds(this.#books, now) : [];
     const needs = stages.slice(0, LIMITS.stagesPerJobMax).flatMap((stage): NeedView[] => {
       const { waiting, overLimit, limitReason } = stage;
-      const place = this.#placeOf(stage, line, now);
+      const position = this.#positionOf(stage, line, now);
       // Earlier waits predict nothing if there are no active slots.
-      const start = limits.slots > 0 ? this.#starts.predict(basisOf(stage, place, limits)) : undefined;
+      const start = limits.slots > 0 ? this.#starts.predict(basisOf(stage, position, limits)) : undefined;
       const need = (tasks: number, why: PolicyExplanation | undefined): NeedView => ({
         stage: stage.index,
         tasks,
         demand: this.#books.names.resourcesOf(stage.demand),
         waitedMs: now - stage.waitsSince,
         kept: line?.keptFor(stage) ?? 0,
-        ...place,
-        ...(start === undefined ? inTurn(place, limits, ends) : {}),
+        ...position,
+        ...(start === undefined ? inTurn(position, limits, ends) : {}),
         ...(why === undefined ? {} : { why: why.sentence, reason: why.reason }),
         ...(start === undefined ? {} : { starts: start }),
         ...present({ latestStart }),
@@ -175,7 +175,7 @@ export class WaitingLine {
     return { slots, longLimit: line?.longLimit ?? slots };
   }
 
-  #placeOf(stage: BookedStage, line: QueueLine | undefined, now: Millis): Place {
+  #positionOf(stage: BookedStage, line: QueueLine | undefined, now: Millis): Position {
     const ahead = new WorkAhead(line?.turnOf?.(stage));
     const { feasible } = this.#books;
     // A page of the gateway queries a dozen jobs every 2 s, so with very many jobs only every nth is
@@ -204,7 +204,7 @@ export class WaitingLine {
 
 /** Yields the tasks that limits of users hold. */
 function* limitedTasks(books: ClusterBooks, now: Millis): Iterable<WaitingGroup> {
-  for (const { oldest, tasks, reason } of books.heldTasks)
+  for (const { oldest, tasks, reason } of books.limitedTasks)
     yield groupOf(oldest, 'user-limit', tasks, reason, now);
 }
 
@@ -232,7 +232,7 @@ export function* waitingStages(books: ClusterBooks): Iterable<BookedStage> {
 }
 
 /** Position of a stage in the order. */
-type Place = Pick<NeedView, 'kind' | 'ahead' | 'expected'>;
+type Position = Pick<NeedView, 'kind' | 'ahead' | 'expected'>;
 
 /** All slots, and the limit for long tasks. */
 type Limits = Pick<CentralLine, 'slots' | 'longLimit'>;
@@ -245,10 +245,10 @@ interface Situation {
 }
 
 /** Returns the work ahead per slot, by which waits are compared. */
-function basisOf(stage: BookedStage, place: Place, limits: Limits): WaitBasis {
+function basisOf(stage: BookedStage, position: Position, limits: Limits): WaitBasis {
   // Pilots will change the estimate and thus the position, so these waits are a separate kind.
-  const kind = stage.estimateFollows ? `${place.kind}, estimate to come` : place.kind;
-  return { kind, basisMs: expectedWaitMs(place, limits) ?? 0 };
+  const kind = stage.estimateFollows ? `${position.kind}, estimate to come` : position.kind;
+  return { kind, basisMs: expectedWaitMs(position, limits) ?? 0 };
 }
 
 /** Returns the start that the policy expects, unless that time has passed. */
@@ -280,7 +280,7 @@ function runningEnds({ workers }: ClusterBooks, now: Millis): Millis[] {
 
 /** Returns the expected start if no slot is free: not before enough running tasks have ended. */
 function inTurn(
-  { kind, ahead, expected }: Place,
+  { kind, ahead, expected }: Position,
   limits: Limits,
   ends: readonly Millis[],
 ): Pick<NeedView, 'expected'> {

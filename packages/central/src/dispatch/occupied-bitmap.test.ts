@@ -11,7 +11,7 @@ function clusterOf(...long: number[]) {
   const workers = long.map((count, bit) => {
     const worker = books.addWorker(bit as Address, books.names.capacityOf(2, {}));
     for (let i = 0; i < count; i++) books.adoptRun(stage, worker, 0);
-    worker.place = bit;
+    worker.row = bit;
     return worker;
   });
   return { workers, longChanges: long.reduce((sum, count) => sum + count, 0) };

@@ -3,7 +3,7 @@ import type { BookedWorker } from '@goshawk/policies';
 
 /** The workers, with a counter of changes to their long tasks. */
 export interface OccupiedSource {
-  readonly workers: Iterable<Pick<BookedWorker, 'runs' | 'capacity' | 'place'>>;
+  readonly workers: Iterable<Pick<BookedWorker, 'runs' | 'capacity' | 'row'>>;
   readonly longChanges: number;
 }
 
@@ -26,10 +26,10 @@ export class OccupiedBitmap {
     if (this.#lastScan?.longChanges === longChanges && this.#lastScan.rowCount === rowCount) return undefined;
     this.#lastScan = { longChanges, rowCount };
     const bits = new Uint8Array(Math.ceil(rowCount / 8));
-    for (const { runs, capacity, place } of workers) {
+    for (const { runs, capacity, row } of workers) {
       let long = 0;
       for (const { stage } of runs) if (stage.job.long) long++;
-      if (long >= slotsIn(capacity)) bits[place >> 3]! |= 1 << (place & 7);
+      if (long >= slotsIn(capacity)) bits[row >> 3]! |= 1 << (row & 7);
     }
     const isOutdated = (published: Uint8Array): boolean => {
       const changes = countDifferentBits(bits, published);

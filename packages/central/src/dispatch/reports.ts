@@ -7,7 +7,7 @@ import {
   type EndedRun,
 } from '@goshawk/policies';
 
-type HeldRun = MessageOf<'register'>['runs'][number];
+type ReportedRun = MessageOf<'register'>['runs'][number];
 
 export interface ReportState {
   readonly env: Pick<Environment, 'send'>;
@@ -27,7 +27,7 @@ export interface ReportState {
 export function addReportedRuns(
   s: ReportState,
   worker: BookedWorker,
-  held: readonly HeldRun[],
+  held: readonly ReportedRun[],
   now: Millis,
 ): void {
   worker.hasUnknownRuns = false;
@@ -52,7 +52,7 @@ export function addReportedRuns(
 export function updateQueue(
   s: ReportState,
   worker: BookedWorker,
-  held: readonly HeldRun[],
+  held: readonly ReportedRun[],
   now: Millis,
 ): void {
   const there = new Set(held.map((each) => namedRun(s, each)));
@@ -150,7 +150,7 @@ export function placementBegan(
 /** Returns the run of exactly this attempt. */
 export function namedRun(
   s: ReportState,
-  { owner, job, task, attempt }: Pick<HeldRun, 'owner' | 'job' | 'task' | 'attempt'>,
+  { owner, job, task, attempt }: Pick<ReportedRun, 'owner' | 'job' | 'task' | 'attempt'>,
 ): BookedRun | undefined {
   const run = s.books.job(owner, job)?.runOf(task);
   return run?.named?.attempt === attempt ? run : undefined;
@@ -232,7 +232,7 @@ function restore(s: ReportState, worker: BookedWorker, match: number): void {
   s.books.restore(run, endedAt);
 }
 
-function add(s: ReportState, worker: BookedWorker, held: HeldRun, startedAt: Millis, now: Millis): void {
+function add(s: ReportState, worker: BookedWorker, held: ReportedRun, startedAt: Millis, now: Millis): void {
   const { match, owner, job: number, stage: index, task, attempt, long, queued } = held;
   const named = match === 0 ? { task, attempt } : undefined;
   const job = s.books.declareAdopted(owner, number, startedAt, long);
@@ -270,7 +270,7 @@ function add(s: ReportState, worker: BookedWorker, held: HeldRun, startedAt: Mil
 function runOf(
   s: ReportState,
   worker: BookedWorker,
-  { match, owner, job, task }: HeldRun,
+  { match, owner, job, task }: ReportedRun,
 ): BookedRun | undefined {
   return match > 0 ? worker.runOf(match) : s.books.job(owner, job)?.runOf(task);
 }
@@ -297,13 +297,13 @@ function appended(runs: BookedRun[] | undefined, run: BookedRun): BookedRun[] {
 }
 
 /** Sorts runs that borrow behind their lenders, which may borrow from others. */
-function lendersFirst(held: readonly HeldRun[]): HeldRun[] {
-  const sorted: HeldRun[] = [];
+function lendersFirst(held: readonly ReportedRun[]): ReportedRun[] {
+  const sorted: ReportedRun[] = [];
   let left = [...held];
   for (let before = -1; left.length > 0 && sorted.length > before; ) {
     before = sorted.length;
     const waiting = new Set(left.map(({ match }) => match));
-    const waits = ({ lenders = [] }: HeldRun): boolean => lenders.some((match) => waiting.has(match));
+    const waits = ({ lenders = [] }: ReportedRun): boolean => lenders.some((match) => waiting.has(match));
     sorted.push(...left.filter((run) => !waits(run)));
     left = left.filter(waits);
   }

@@ -2,7 +2,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Context, defineCommand, type Resolved, VERSION } from '@goshawk/command';
 import { inFreeFolder, journalIn, keysFor, SCHEDULER_OPTIONS } from '@goshawk/command/cluster';
-import type { Daemon, JournalPlace } from '@goshawk/runtime';
+import type { Daemon, JournalLocation } from '@goshawk/runtime';
 import { auditLogOf, httpOptions, keep, notifyOptions } from './daemon-options.js';
 
 export const schedulerCommand = defineCommand({
@@ -32,7 +32,7 @@ export const schedulerCommand = defineCommand({
   },
 });
 
-function inFolder(folder: string | undefined): JournalPlace | undefined {
+function inFolder(folder: string | undefined): JournalLocation | undefined {
   return folder === undefined ? undefined : { folder: journalIn(folder), version: VERSION };
 }
 

@@ -60,7 +60,7 @@ const RESTART_PAUSE_MAX_MS = 10_000;
 const HEALTHY_AFTER_MS = 10_000;
 
 /** Specification of one process of the cluster. */
-interface Place {
+interface ProcessSpec {
   readonly name: string;
   readonly role: (typeof DRAIN_ORDER)[number];
   /** @param at previous address of the process, which others use; undefined for the first start */
@@ -80,7 +80,7 @@ const DRAIN_ORDER = ['scheduler', 'worker', 'central', 'dashboard'] as const;
  */
 export class LocalCluster {
   readonly #options: LocalClusterOptions;
-  readonly #children = new Map<string, Child & Pick<Place, 'role'>>();
+  readonly #children = new Map<string, Child & Pick<ProcessSpec, 'role'>>();
   readonly #restarts = new Set<NodeJS.Timeout>();
   #stopping = false;
   /** Token for viewing a cluster with keys, valid across restarts of its page. */
@@ -157,7 +157,7 @@ export class LocalCluster {
     const members = [...this.#schedulers(), ...this.#workers()];
     if (this.#options.keys !== undefined) await giveKeys(members, this.#options.keys);
     await this.#start(this.#central());
-    await Promise.all(members.map((place) => this.#start(place)));
+    await Promise.all(members.map((spec) => this.#start(spec)));
     await this.#allJoined(signal);
     if (this.#options.dashboard) await this.#start(this.#dashboard());
   }
@@ -181,7 +181,7 @@ export class LocalCluster {
     return join(this.#options.dataFolder, 'values');
   }
 
-  #central(): Place {
+  #central(): ProcessSpec {
     const { policy, users, logLevel, bind, http, schedulers, auditLog, dataFolder } = this.#options;
     const settings = JSON.stringify(policy);
     const expectSchedulers = schedulers > 0 ? `s[0-${schedulers - 1}]` : undefined;
@@ -201,7 +201,7 @@ export class LocalCluster {
     return { name: 'central', role: 'central', args, secrets: this.#httpSecrets };
   }
 
-  #dashboard(): Place {
+  #dashboard(): ProcessSpec {
     const { keys } = this.#options;
     return {
       name: 'dashboard',
@@ -216,7 +216,7 @@ export class LocalCluster {
     };
   }
 
-  #schedulers(): Place[] {
+  #schedulers(): ProcessSpec[] {
     const { schedulers, journal, journalUrl, dataFolder, policy, ...options } = this.#options;
     return Array.from({ length: schedulers }, (_, i) => {
       const name = `s${i}`;
@@ -245,7 +245,7 @@ export class LocalCluster {
     });
   }
 
-  #workers(): Place[] {
+  #workers(): ProcessSpec[] {
     const { workers, memory, gpus, resources, attribute, dataFolder, logLevel } = this.#options;
     // If no option states a number, each worker has one CPU, regardless of the number in the machine.
     const { slots } = sizeOfWorker(this.#options);
@@ -282,12 +282,12 @@ export class LocalCluster {
   }
 
   /** @param at previous address of the process; undefined for the first start */
-  async #start(place: Place, at?: string, pauseMs: Millis = RESTART_PAUSE_MS): Promise<void> {
+  async #start(spec: ProcessSpec, at?: string, pauseMs: Millis = RESTART_PAUSE_MS): Promise<void> {
     const { executable, keys, dataFolder } = this.#options;
-    const { name, role, secrets } = place;
-    const keyArgs = keys === undefined ? [] : ['--keys', keyFileOf(place, keys)];
+    const { name, role, secrets } = spec;
+    const keyArgs = keys === undefined ? [] : ['--keys', keyFileOf(spec, keys)];
     const log = join(dataFolder, 'logs', `${name}.log`);
-    const child = await startChild(name, [executable, ...place.args(at), ...keyArgs], log, secrets);
+    const child = await startChild(name, [executable, ...spec.args(at), ...keyArgs], log, secrets);
     // `stop` and `drain` do not stop a process that is still starting.
     if (this.#stopping) child.process.kill('SIGTERM');
     this.#children.set(name, { ...child, role });
@@ -297,7 +297,7 @@ export class LocalCluster {
       const isHealthy = performance.now() - upAt > HEALTHY_AFTER_MS;
       const pause = isHealthy ? RESTART_PAUSE_MS : pauseMs;
       this.#options.note(`${name} exited (${how}); restarting it`);
-      this.#startLater(place, child.endpoint, pause, '');
+      this.#startLater(spec, child.endpoint, pause, '');
     });
   }
 
@@ -306,17 +306,17 @@ export class LocalCluster {
    *
    * @param said the last message, which is not repeated
    */
-  #startLater(place: Place, at: string, pauseMs: Millis, said: string): void {
+  #startLater(spec: ProcessSpec, at: string, pauseMs: Millis, said: string): void {
     const next = Math.min(2 * pauseMs, RESTART_PAUSE_MAX_MS);
     const { note } = this.#options;
     const timer = setTimeout(() => {
       this.#restarts.delete(timer);
-      this.#start(place, at, next).then(
-        () => note(`${place.name} is back`),
+      this.#start(spec, at, next).then(
+        () => note(`${spec.name} is back`),
         ({ message }: Error) => {
           if (this.#stopping) return;
           if (message !== said) note(`${message}; retrying until it is up`);
-          this.#startLater(place, at, next, message);
+          this.#startLater(spec, at, next, message);
         },
       );
     }, pauseMs);
@@ -347,18 +347,18 @@ export class LocalCluster {
 const STOP_PATIENCE_MS = 10_000;
 
 /** Returns the key file of a process, which must not receive the keys of others. */
-function keyFileOf({ name, role }: Place, folder: string): string {
+function keyFileOf({ name, role }: ProcessSpec, folder: string): string {
   const file = role === 'central' ? 'central' : role === 'dashboard' ? 'client' : `${role}.${name}`;
   return join(folder, `${file}.key`);
 }
 
 /** Creates the missing keys of schedulers and worker processes. */
-async function giveKeys(places: readonly Place[], folder: string): Promise<void> {
+async function giveKeys(specs: readonly ProcessSpec[], folder: string): Promise<void> {
   const transport = await import('@goshawk/transport');
   const { addMember, isKeyFor, readIndividuals, readKeyFolder, updated, writeKeyFolder } = transport;
   let keys = readKeyFolder(folder);
   let individuals = readIndividuals(folder);
-  for (const { name, role, names } of places) {
+  for (const { name, role, names } of specs) {
     if (names === undefined || (role !== 'worker' && role !== 'scheduler')) continue;
     const wanted = { role, name, names };
     const file = individuals.find((each) => each.role === role && each.name === name);

@@ -127,14 +127,14 @@ export const member = record({
   /** Accepts no new tasks. */
   draining: flag,
   /** Index of its bit in `occupied`. */
-  place: count,
+  row: count,
   /** Attributes such as rack, zone and model. */
   attributes: list(attribute, LIMITS.attributesMax),
 });
 /** A worker, as described by central to schedulers. */
 export type Member = NonNullable<(typeof member)['infer']>;
 
-export const heldRun = view({
+export const reportedRun = view({
   /** 0: central placed this particular task here, without a match. */
   match: count,
   owner: address,
@@ -157,7 +157,7 @@ export const heldRun = view({
   shares: optional(flag),
 });
 /** A run or queued task at a worker that central assigned to it. */
-export type HeldRun = NonNullable<(typeof heldRun)['infer']>;
+export type ReportedRun = NonNullable<(typeof reportedRun)['infer']>;
 
 /** A task, as people refer to it. */
 export const taskOfJob = record({ job: name, task });

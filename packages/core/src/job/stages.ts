@@ -29,17 +29,17 @@ export function orderStages(job: ParsedJob, source: string): StageSpec[] {
       'name only the stages that a stage needs directly; it waits for those before them, too',
     );
   const ordered = inOrder(written, source);
-  const placeOf = new Map(ordered.map(({ name }, place) => [name, place]));
+  const indexOf = new Map(ordered.map(({ name }, index) => [name, index]));
   const defaultDemand = demandOf(job.demand);
   const hasInputs = ordered.some(({ inputs }) => inputs !== undefined);
   /** For each stage, a bit for each stage on which it depends, directly or not. */
   const earlier: Uint32Array[] = [];
   return ordered.map((stage) => {
-    const after = [...new Set(stage.after)].map((name) => placeOf.get(name)!);
+    const after = [...new Set(stage.after)].map((name) => indexOf.get(name)!);
     if (hasInputs) earlier.push(unionOf(after, earlier, ordered.length));
     return {
       name: stage.name,
-      ...present({ inputs: inputsOf(stage, placeOf, earlier.at(-1), source) }),
+      ...present({ inputs: inputsOf(stage, indexOf, earlier.at(-1), source) }),
       after,
       tasks: Array.isArray(stage.tasks) ? { each: stage.tasks } : stage.tasks,
       demand: stage.demand === undefined ? defaultDemand : demandOf(stage.demand),
@@ -88,11 +88,11 @@ function inOrder(stages: readonly ParsedStage[], source: string): ParsedStage[] 
 }
 
 /** These stages and those on which they depend. */
-function unionOf(places: readonly number[], earlier: readonly Uint32Array[], count: number): Uint32Array {
+function unionOf(indices: readonly number[], earlier: readonly Uint32Array[], count: number): Uint32Array {
   const all = new Uint32Array(Math.ceil(count / 32));
-  for (const place of places) {
-    all[place >>> 5]! |= 1 << (place & 31);
-    const others = earlier[place]!;
+  for (const index of indices) {
+    all[index >>> 5]! |= 1 << (index & 31);
+    const others = earlier[index]!;
     for (let word = 0; word < all.length; word++) all[word]! |= others[word]!;
   }
   return all;
@@ -101,24 +101,24 @@ function unionOf(places: readonly number[], earlier: readonly Uint32Array[], cou
 /** @param earlier the stages on which this stage depends, directly or not; undefined: no stage has inputs */
 function inputsOf(
   { name, inputs }: ParsedStage,
-  placeOf: ReadonlyMap<string, number>,
+  indexOf: ReadonlyMap<string, number>,
   earlier: Uint32Array | undefined,
   source: string,
 ): number[] | undefined {
-  const places = inputs?.map((of) => {
-    const place = placeOf.get(of);
-    if (place !== undefined && isIn(earlier!, place)) return place;
+  const indices = inputs?.map((of) => {
+    const index = indexOf.get(of);
+    if (index !== undefined && isIn(earlier!, index)) return index;
     throw new InputError(
       'bad-job',
       `${source}: stage "${name}" has inputs of "${of}", a stage that it does not depend on`,
       'name it in "after"',
     );
   });
-  return places && [...new Set(places)];
+  return indices && [...new Set(indices)];
 }
 
-function isIn(set: Uint32Array, place: number): boolean {
-  return ((set[place >>> 5]! >>> (place & 31)) & 1) === 1;
+function isIn(set: Uint32Array, index: number): boolean {
+  return ((set[index >>> 5]! >>> (index & 31)) & 1) === 1;
 }
 
 /** Tasks in images require a container engine, unless the job says which. */

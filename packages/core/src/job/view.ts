@@ -301,13 +301,13 @@ export type UserQuota = NonNullable<(typeof userQuota)['infer']>;
 /**
  * A position in a list of jobs: active jobs, oldest first, then ended jobs, newest first; equal times by id.
  */
-const jobPlace = record({
+const jobCursor = record({
   ended: flag,
   /** Submission of an active job, end of an ended one. Wall clock, ms since 1970. */
   at: ms,
   id: name,
 });
-export type JobPlace = NonNullable<(typeof jobPlace)['infer']>;
+export type JobCursor = NonNullable<(typeof jobCursor)['infer']>;
 
 /** Filters of a list of jobs by deadline. `any`: with a deadline. `risk`: expected to be missed. */
 export const DEADLINE_FILTERS = ['any', 'risk', 'missed', 'met'] as const;
@@ -320,7 +320,7 @@ export const jobFilter = view({
   /** Excludes jobs that ended earlier. Wall clock, ms since 1970. */
   since: optional(ms),
   /** Lists only jobs after this position. */
-  after: optional(jobPlace),
+  after: optional(jobCursor),
   /** Lists only jobs that are on hold, or begin later. */
   held: optional(flag),
   /** Lists only jobs whose deadline stands like this. */
@@ -334,18 +334,18 @@ export const jobFilter = view({
 });
 
 /** Returns the position of a job in lists: active jobs by submission, ended ones by end. */
-export function placeOfJob({
+export function cursorOf({
   id,
   state,
   submittedAt,
   endedMs = 0,
-}: Pick<JobSummary, 'id' | 'state' | 'submittedAt' | 'endedMs'>): JobPlace {
+}: Pick<JobSummary, 'id' | 'state' | 'submittedAt' | 'endedMs'>): JobCursor {
   const ended = isFinal(state);
   return { ended, at: ended ? submittedAt + endedMs : submittedAt, id };
 }
 
 /** Compares two positions of a list of jobs. */
-export function comparePlaces(one: JobPlace, other: JobPlace): number {
+export function compareCursors(one: JobCursor, other: JobCursor): number {
   if (one.ended !== other.ended) return one.ended ? 1 : -1;
   if (one.at !== other.at) return one.at < other.at === one.ended ? 1 : -1;
   return one.id === other.id ? 0 : one.id < other.id ? -1 : 1;
@@ -363,7 +363,7 @@ export const jobList = view({
    */
   counts: optional(taskCounts),
   /** The list is complete up to this position; undefined: to its end. */
-  reached: optional(jobPlace),
+  reached: optional(jobCursor),
 });
 
 export const taskRow = view({

@@ -35,7 +35,6 @@ import {
   attribute,
   BATCH_PARTS,
   borrowing,
-  heldRun,
   job,
   lane,
   line,
@@ -45,6 +44,7 @@ import {
   outcome,
   outputChunk,
   probe,
+  reportedRun,
   request,
   requires,
   settings,
@@ -176,7 +176,7 @@ export const MESSAGES = {
      * Runs that central placed here, so that a restarted central knows them immediately; owners report other
      * runs.
      */
-    runs: list(heldRun, LIMITS.heldTasksMax),
+    runs: list(reportedRun, LIMITS.heldTasksMax),
     attributes: list(attribute, LIMITS.attributesMax),
     /** Maximum number of tasks that share its CPUs, under policies that pack; absent: as many as slots. */
     places: optional(slots),

@@ -38,15 +38,15 @@ export class OrderedNumbers {
     const at = Math.max(0, this.#chunkOf(number));
     const chunk = this.#chunks[at]!;
     const length = this.#lengths[at]!;
-    const place = upperPlace(chunk, length, number);
-    if (place > 0 && chunk[place - 1] === number) return false;
+    const index = upperIndex(chunk, length, number);
+    if (index > 0 && chunk[index - 1] === number) return false;
     if (length === CHUNK) {
       this.#split(at);
       return this.add(number);
     }
-    if (place < length) chunk.copyWithin(place + 1, place, length);
-    chunk[place] = number;
-    if (place === 0) this.#firsts[at] = number;
+    if (index < length) chunk.copyWithin(index + 1, index, length);
+    chunk[index] = number;
+    if (index === 0) this.#firsts[at] = number;
     this.#lengths[at] = length + 1;
     this.#size++;
     return true;
@@ -58,10 +58,10 @@ export class OrderedNumbers {
     if (at < 0) return false;
     const chunk = this.#chunks[at]!;
     const length = this.#lengths[at]!;
-    const place = upperPlace(chunk, length, number) - 1;
-    if (chunk[place] !== number) return false;
-    if (place + 1 < length) chunk.copyWithin(place, place + 1, length);
-    if (place === 0) this.#firsts[at] = chunk[0]!;
+    const index = upperIndex(chunk, length, number) - 1;
+    if (chunk[index] !== number) return false;
+    if (index + 1 < length) chunk.copyWithin(index, index + 1, length);
+    if (index === 0) this.#firsts[at] = chunk[0]!;
     this.#lengths[at] = length - 1;
     this.#size--;
     // Keeps the last chunk, because a set may become empty many times.
@@ -77,7 +77,7 @@ export class OrderedNumbers {
   atMost(bound: number): number {
     const at = this.#chunkOf(bound);
     if (at < 0) return Number.NaN;
-    return this.#chunks[at]![upperPlace(this.#chunks[at]!, this.#lengths[at]!, bound) - 1]!;
+    return this.#chunks[at]![upperIndex(this.#chunks[at]!, this.#lengths[at]!, bound) - 1]!;
   }
 
   /** The smallest number that is at least this; NaN: none. */
@@ -86,9 +86,9 @@ export class OrderedNumbers {
     if (at >= 0) {
       const chunk = this.#chunks[at]!;
       const length = this.#lengths[at]!;
-      const place = upperPlace(chunk, length, bound);
-      if (chunk[place - 1] === bound) return bound;
-      if (place < length) return chunk[place]!;
+      const index = upperIndex(chunk, length, bound);
+      if (chunk[index - 1] === bound) return bound;
+      if (index < length) return chunk[index]!;
     }
     return this.#size === 0 ? Number.NaN : (this.#firsts[at + 1] ?? Number.NaN);
   }
@@ -96,14 +96,14 @@ export class OrderedNumbers {
   /** In ascending order. The set must not change meanwhile. */
   *[Symbol.iterator](): Iterator<number> {
     for (let at = 0; at < this.#chunks.length; at++) {
-      for (let place = 0; place < this.#lengths[at]!; place++) yield this.#chunks[at]![place]!;
+      for (let index = 0; index < this.#lengths[at]!; index++) yield this.#chunks[at]![index]!;
     }
   }
 
   /** The last chunk whose first number is at most this; −1: none. */
   #chunkOf(number: number): number {
     if (this.#size === 0) return -1;
-    return upperPlace(this.#firsts, this.#chunks.length, number) - 1;
+    return upperIndex(this.#firsts, this.#chunks.length, number) - 1;
   }
 
   #insertChunk(at: number, length: number, first: number): Float64Array {
@@ -142,7 +142,7 @@ export class OrderedNumbers {
  * How many of the first `length` numbers are at most this. Branchless, because the direction of a binary
  * search is unpredictable.
  */
-function upperPlace(numbers: ArrayLike<number>, length: number, number: number): number {
+function upperIndex(numbers: ArrayLike<number>, length: number, number: number): number {
   if (length === 0) return 0;
   let low = 0;
   for (let left = length; left > 1; ) {

@@ -88,7 +88,7 @@ export class Points {
     for (let at = this.#nextFor(search); at >= 0; at = this.#nextFor(search)) {
       bounds[at] = Number.NEGATIVE_INFINITY;
       const { ids, length } = chunks[at]!;
-      for (let place = 0; place < length; place++) search.visit(ids[place]!);
+      for (let index = 0; index < length; index++) search.visit(ids[index]!);
     }
   }
 
@@ -144,11 +144,11 @@ export class Points {
       at = Math.max(0, this.#chunkOf(code, id));
     }
     const chunk = this.#chunks[at]!;
-    const place = chunk.placeOf(code, id);
-    chunk.codes.copyWithin(place + 1, place, chunk.length);
-    chunk.ids.copyWithin(place + 1, place, chunk.length);
-    chunk.codes[place] = code;
-    chunk.ids[place] = id;
+    const index = chunk.indexOf(code, id);
+    chunk.codes.copyWithin(index + 1, index, chunk.length);
+    chunk.ids.copyWithin(index + 1, index, chunk.length);
+    chunk.codes[index] = code;
+    chunk.ids[index] = id;
     chunk.length++;
     chunk.isLoose = true;
   }
@@ -156,9 +156,9 @@ export class Points {
   #remove(code: number, id: number): void {
     const at = this.#chunkOf(code, id);
     const chunk = this.#chunks[at]!;
-    const place = chunk.placeOf(code, id);
-    chunk.codes.copyWithin(place, place + 1, chunk.length);
-    chunk.ids.copyWithin(place, place + 1, chunk.length);
+    const index = chunk.indexOf(code, id);
+    chunk.codes.copyWithin(index, index + 1, chunk.length);
+    chunk.ids.copyWithin(index, index + 1, chunk.length);
     chunk.length--;
     chunk.isLoose = true;
     if (chunk.length === 0) this.#chunks.splice(at, 1);
@@ -206,8 +206,8 @@ export class Points {
     lows.fill(Number.POSITIVE_INFINITY);
     highs.fill(Number.NEGATIVE_INFINITY);
     chunk.leastId = ids[0]!;
-    for (let place = 0; place < length; place++) {
-      const id = ids[place]!;
+    for (let index = 0; index < length; index++) {
+      const id = ids[index]!;
       if (id < chunk.leastId) chunk.leastId = id;
       for (let column = 0; column < columns; column++) {
         const value = this.#values[id * columns + column]!;
@@ -236,7 +236,7 @@ class Chunk {
   }
 
   /** Position of the point, or of the first one after it. */
-  placeOf(code: number, id: number): number {
+  indexOf(code: number, id: number): number {
     let low = 0;
     let high = this.length;
     while (low < high) {

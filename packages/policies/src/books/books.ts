@@ -31,7 +31,7 @@ import {
   type JobFacts,
   type StageFacts,
 } from './entries.js';
-import type { HeldTasks } from './limit-group.js';
+import type { LimitedTasks } from './limit-group.js';
 import { Owners } from './owners.js';
 import { RunningLimits } from './user-limits.js';
 import { UserWeights } from './user-weights.js';
@@ -102,7 +102,7 @@ export class ClusterBooks implements ClusterView {
   }
 
   /** Tasks that limits of users kept waiting when they were last applied. */
-  get heldTasks(): Iterable<HeldTasks> {
+  get limitedTasks(): Iterable<LimitedTasks> {
     return this.#limits.held();
   }
 

@@ -399,7 +399,7 @@ export class BookedWorker implements WorkerView {
   /** Number of its last match. */
   match = 0;
   /** Index of its bit in the message `occupied`. */
-  place = 0;
+  row = 0;
   /** The latest runs that it no longer reported, at most one per slot: a later report may contain them again. */
   endedUnreported: EndedRun[] = NONE_ENDED;
   /** Whether its last report lists a run that is not in the books. */

@@ -3,7 +3,7 @@ import type { JobView, StageView } from '../contract.js';
 import { StageOrder } from '../stage-order.js';
 
 /** Waiting tasks of one class that one limit holds. */
-export interface HeldTasks {
+export interface LimitedTasks {
   readonly long: boolean;
   readonly reason: string;
   readonly tasks: number;

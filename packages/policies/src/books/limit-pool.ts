@@ -2,7 +2,7 @@ import { IndexedHeap, type Needs, RUNNING_LIMITS } from '@goshawk/core';
 import type { JobView } from '../contract.js';
 import type { BookedJob, BookedStage } from './entries.js';
 import { type Account, bindingOf, charge, chargeCpus, roomIn, usesNoCpus } from './limit-accounts.js';
-import { type HeldTasks, LimitGroup } from './limit-group.js';
+import { type LimitedTasks, LimitGroup } from './limit-group.js';
 
 /** Facts about users, demands and workers that an allotment uses. */
 interface Terms {
@@ -91,7 +91,7 @@ export class LimitPool {
     this.#isDue = true;
   }
 
-  *held(): Iterable<HeldTasks> {
+  *held(): Iterable<LimitedTasks> {
     for (const { held, long, tasks, admitted } of this.#all())
       if (held !== undefined && tasks > admitted)
         yield { long, reason: held.reason, tasks: tasks - admitted, oldest: held.job };

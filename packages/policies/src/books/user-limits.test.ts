@@ -158,7 +158,7 @@ describe('limits of users', () => {
     bench.end(0);
     expect(running(bench, 'ann')).toBe(2);
     expect(visits).toBeLessThan(20);
-    expect([...bench.books.heldTasks].map(({ tasks, oldest }) => [tasks, oldest.number])).toEqual([
+    expect([...bench.books.limitedTasks].map(({ tasks, oldest }) => [tasks, oldest.number])).toEqual([
       [1_997, 2],
       [2_000, 1],
     ]);

@@ -20,7 +20,7 @@ import { mayFit } from '../fitting.js';
 import { cpuPerPlace, Fragments, isFragment } from '../fragments.js';
 import type { BookedJob, BookedRun, BookedStage, BookedWorker } from './entries.js';
 import { type Account, CPUS, UNTIL_KNOWN } from './limit-accounts.js';
-import type { HeldTasks } from './limit-group.js';
+import type { LimitedTasks } from './limit-group.js';
 import { LimitPool } from './limit-pool.js';
 
 /**
@@ -151,7 +151,7 @@ export class RunningLimits {
   }
 
   /** Tasks that limits kept waiting at the last allotment, by class and limit. */
-  *held(): Iterable<HeldTasks> {
+  *held(): Iterable<LimitedTasks> {
     for (const pool of this.#pools.values()) yield* pool.held();
   }
 

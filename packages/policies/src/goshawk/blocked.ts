@@ -1,9 +1,9 @@
 import type { Millis } from '@goshawk/core';
 import type { WorkerView } from '../contract.js';
 import { mayFit } from '../fitting.js';
+import type { QueuedUser, WaitingNeeds } from './kind-queues.js';
 import { KINDS } from './kinds.js';
 import type { Limits } from './limits.js';
-import type { UserLines, WaitingNeeds } from './line.js';
 import { CANDIDATES_MAX } from './placement.js';
 import type { Waiting } from './waiting.js';
 
@@ -49,8 +49,8 @@ export class Blocked {
     const overLimit = KINDS.filter((kind) => !mayRun.includes(kind));
     const limited = this.#waiting.firstBlocked(overLimit, Number.POSITIVE_INFINITY, room, fits);
     const first = this.#waiting.firstBlocked(mayRun, CANDIDATES_MAX, room, fits);
-    for (const { line, needs } of [...limited.contenders, ...first.contenders])
-      this.#waiting.open(line, needs);
+    for (const { queues, needs } of [...limited.contenders, ...first.contenders])
+      this.#waiting.open(queues, needs);
     return first.contenders.length === CANDIDATES_MAX ? { before: first.next } : undefined;
   }
 }
@@ -58,5 +58,5 @@ export class Blocked {
 /** More blocked needs may fit. */
 export interface More {
   /** The first user in order without retried needs; undefined: every user had some. */
-  readonly before: UserLines | undefined;
+  readonly before: QueuedUser | undefined;
 }

@@ -6,7 +6,7 @@ import type { Reservations } from '../reservations.js';
 import { sampleOf } from '../reservations.js';
 import type { RunTimeEstimates } from '../run-time-estimates.js';
 import { Budgets, cpusOf } from './budgets.js';
-import type { UserLines } from './line.js';
+import type { QueuedUser } from './kind-queues.js';
 import type { UserShares } from './user-shares.js';
 import type { Waiting } from './waiting.js';
 
@@ -236,7 +236,7 @@ export class Lending {
    * Rule 2: a user who has at most its fair share even with the task borrows from one who has at least its own even
    * without the lender. So two users never take a CPU back and forth. No task pauses if enough others end soon.
    */
-  forUser(stage: StageView, user: UserLines, accepts: Accepts, now: Millis): Offer | undefined {
+  forUser(stage: StageView, user: QueuedUser, accepts: Accepts, now: Millis): Offer | undefined {
     const shares = this.#shares;
     if (!this.#lendsToAll) return undefined;
     // Sums of shares are rounded.

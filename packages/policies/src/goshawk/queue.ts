@@ -4,10 +4,10 @@ import type { JobView, LatestStart, PolicyContext, StageView, WorkerView } from 
 import { hasPreference, isPreferredAt } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
 import type { RunTimeEstimates } from '../run-time-estimates.js';
+import type { QueuedUser } from './kind-queues.js';
 import { classOf, isDecided, type Kind } from './kinds.js';
 import type { Lending } from './lending.js';
 import { Limits, unitsOf } from './limits.js';
-import type { UserLines } from './line.js';
 import { LongTimes } from './long-times.js';
 import {
   dueAt,
@@ -26,7 +26,7 @@ import type { Waiting } from './waiting.js';
 /** A job with waiting tasks. */
 export interface JobState {
   /** The user that counts it among its waiting jobs. */
-  user: UserLines;
+  user: QueuedUser;
   /** Its stages with waiting tasks. */
   readonly waiting: StageView[];
   work: JobWork;

@@ -1,10 +1,10 @@
 import type { Millis } from '@goshawk/core';
 import type { ClusterView, Draft, JobView, RunView, StageView, WorkerView } from '../contract.js';
 import { gangSize, isSelective } from '../fitting.js';
+import type { Contender, KindQueues, QueuedUser, WaitingNeeds } from './kind-queues.js';
 import { KINDS, type Kind } from './kinds.js';
 import type { Lending, Offer } from './lending.js';
 import type { Limits } from './limits.js';
-import type { Contender, Line, UserLines, WaitingNeeds } from './line.js';
 import { CANDIDATES_MAX, type Candidate, type Placement } from './placement.js';
 import type { Queue } from './queue.js';
 import type { Starting } from './starting.js';
@@ -42,7 +42,7 @@ export class Serving {
   }
 
   /** @param before serve only users before this one; default: all */
-  serve(draft: Draft, now: Millis, before?: UserLines): void {
+  serve(draft: Draft, now: Millis, before?: QueuedUser): void {
     if (this.#placement.free.size === 0) return this.#waiting.restoreSkipped();
     const passes = this.#passed.size > 0 && now >= this.#passesAt;
     const plan: Plan = { passes, candidates: new Map(), skipped: new Map(), closed: [] };
@@ -53,11 +53,11 @@ export class Serving {
         if (user === undefined || (before !== undefined && !isServedBefore(user, before))) break;
         if (this.#waiting.needs > 1 && !plan.candidates.has(user))
           plan.candidates.set(user, this.#candidatesOf(user, kinds));
-        this.#serveFirst(firstLine(user, kinds)!, plan, draft, now);
+        this.#serveFirst(firstQueues(user, kinds)!, plan, draft, now);
       }
     }
     this.#waiting.restoreSkipped();
-    for (const { line, needs } of plan.closed) this.#waiting.open(line, needs);
+    for (const { queues, needs } of plan.closed) this.#waiting.open(queues, needs);
     if (plan.passes || (plan.closed.length > 0 && this.#passed.size === 0)) this.#pass(plan, draft, now);
   }
 
@@ -90,9 +90,9 @@ export class Serving {
     if (this.#lending.mayLendToShort && this.#lendToFirst(SHORT_KINDS, this.#triedForShort, forShort))
       return true;
     if (this.#waiting.users.size < 2) return false;
-    const forUser = ({ stage, line }: Contender) =>
+    const forUser = ({ stage, queues }: Contender) =>
       this.#startOn(
-        this.#lending.forUser(stage, line.user, this.#accepts(stage, now), now),
+        this.#lending.forUser(stage, queues.user, this.#accepts(stage, now), now),
         stage,
         draft,
         now,
@@ -126,32 +126,37 @@ export class Serving {
   }
 
   /** The user's first stages that may fit, in their order. */
-  #candidatesOf(user: UserLines, kinds: readonly Kind[]): Candidate[] {
+  #candidatesOf(user: QueuedUser, kinds: readonly Kind[]): Candidate[] {
     const candidates: Candidate[] = [];
     while (candidates.length < CANDIDATES_MAX) {
-      const line = firstLine(user, kinds);
-      if (line === undefined) break;
-      const stage = line.first()!;
+      const queues = firstQueues(user, kinds);
+      if (queues === undefined) break;
+      const stage = queues.first()!;
       if (gangSize(stage) === 1) candidates.push({ stage, rank: candidates.length });
-      this.#waiting.skipFirst(line);
+      this.#waiting.skipFirst(queues);
     }
     this.#waiting.restoreSkipped(user);
     return candidates;
   }
 
-  #serveFirst(line: Line, { passes, candidates, skipped, closed }: Plan, draft: Draft, now: Millis): void {
-    const stage = line.first()!;
+  #serveFirst(
+    queues: KindQueues,
+    { passes, candidates, skipped, closed }: Plan,
+    draft: Draft,
+    now: Millis,
+  ): void {
+    const stage = queues.first()!;
     const needs = this.#waiting.needsOf(stage)!;
-    if (passes && this.#passed.get(needs)?.has(stage) === true) return this.#waiting.skipFirst(line);
+    if (passes && this.#passed.get(needs)?.has(stage) === true) return this.#waiting.skipFirst(queues);
     if (needs.together > 1) {
       if (this.#starting.startTogether(stage, draft, now)) return;
     } else {
       const worker = this.#placement.workerFor(stage, now);
       if (worker !== undefined && this.#queue.accepts(stage, worker, now)) {
-        const chosen = this.#placement.taskFor(worker, candidates.get(line.user) ?? [], now) ?? stage;
+        const chosen = this.#placement.taskFor(worker, candidates.get(queues.user) ?? [], now) ?? stage;
         if (this.#starting.start(chosen, worker, draft, now)) return;
         if (chosen === stage || !this.#starting.start(stage, worker, draft, now))
-          this.#waiting.skipFirst(line);
+          this.#waiting.skipFirst(queues);
         return;
       }
     }
@@ -162,9 +167,9 @@ export class Serving {
     const others = skipped.get(needs) ?? [];
     others.push(stage);
     if (mayDiffer) skipped.set(needs, others);
-    if (mayDiffer && others.length < CANDIDATES_MAX) return this.#waiting.skipFirst(line);
-    const lines = this.#waiting.block(needs);
-    if (others.length >= CANDIDATES_MAX) for (const each of lines) closed.push({ line: each, needs });
+    if (mayDiffer && others.length < CANDIDATES_MAX) return this.#waiting.skipFirst(queues);
+    const blocked = this.#waiting.block(needs);
+    if (others.length >= CANDIDATES_MAX) for (const each of blocked) closed.push({ queues: each, needs });
   }
 }
 
@@ -184,21 +189,21 @@ const PASSED_PER_MS = 10;
 interface Plan {
   /** Whether it passes the stages that earlier plans have tried. */
   readonly passes: boolean;
-  readonly candidates: Map<UserLines, readonly Candidate[]>;
+  readonly candidates: Map<QueuedUser, readonly Candidate[]>;
   /** Stages that were skipped, by their needs. */
   readonly skipped: Map<WaitingNeeds, StageView[]>;
   /** Stages that are excluded until the end of the pass, because too many with equal needs were skipped. */
-  readonly closed: { readonly line: Line; readonly needs: WaitingNeeds }[];
+  readonly closed: { readonly queues: KindQueues; readonly needs: WaitingNeeds }[];
 }
 
 /** The user's next stage of these kinds; large jobs of unknown class come last. */
-function firstLine({ lines }: UserLines, kinds: readonly Kind[]): Line | undefined {
-  let next: Line | undefined;
+function firstQueues(user: QueuedUser, kinds: readonly Kind[]): KindQueues | undefined {
+  let next: KindQueues | undefined;
   for (const kind of kinds) {
     if (kind === 'large' && next !== undefined) break;
-    const line = lines[kind];
-    if (line === undefined || line.isEmpty) continue;
-    if (next === undefined || line.firstKey < next.firstKey) next = line;
+    const queues = user.queues[kind];
+    if (queues === undefined || queues.isEmpty) continue;
+    if (next === undefined || queues.firstKey < next.firstKey) next = queues;
   }
   return next;
 }

@@ -2,8 +2,8 @@ import { addVector, CPU, invariant, type Millis, type Vector } from '@goshawk/co
 import { dominantShare, isCounted } from '../amounts.js';
 import type { ClusterView, JobView, PolicyShares, RunView, StageView } from '../contract.js';
 import { Fragments } from '../fragments.js';
+import type { QueuedUser } from './kind-queues.js';
 import type { Kind } from './kinds.js';
-import type { UserLines } from './line.js';
 import type { Waiting } from './waiting.js';
 
 /** Usage that has lasted for this many run times counts twice: as current usage, and as much virtual time. */
@@ -26,7 +26,7 @@ const AVERAGED_TURNS = 10;
 export class UserShares {
   readonly #waiting: Waiting;
   /** The share of the cluster charged to a user for each run, by run id. */
-  readonly #charges: ({ readonly user: UserLines; readonly share: number } | undefined)[] = [];
+  readonly #charges: ({ readonly user: QueuedUser; readonly share: number } | undefined)[] = [];
   /** Shares charged beyond those of the runs. */
   #fragments = new Fragments(0);
   #capacity: Vector = [];
@@ -40,7 +40,7 @@ export class UserShares {
   }
 
   /** The user to be served first among those with stages of these kinds that may fit. */
-  first(kinds: readonly Kind[], now: Millis): UserLines | undefined {
+  first(kinds: readonly Kind[], now: Millis): QueuedUser | undefined {
     for (;;) {
       const user = this.#waiting.firstUser(kinds);
       if (user === undefined || user.task === undefined || user.servedAt === now) return user;
@@ -51,7 +51,7 @@ export class UserShares {
   }
 
   /** The share of the user; if none of its tasks has started, that of users who are served now. */
-  of(user: UserLines): number {
+  of(user: QueuedUser): number {
     return user.task === undefined ? this.#served : user.share;
   }
 
@@ -104,7 +104,7 @@ export class UserShares {
    * Advances the virtual time of the user to now. It stays near that of the others: an idle or blocked user saves nothing, and one
    * that used idle room does not pay for it.
    */
-  #serve(user: UserLines, now: Millis): void {
+  #serve(user: QueuedUser, now: Millis): void {
     const { used, served, servedAt, weight, task = 0 } = user;
     const turns = this.#turnMs > 0 ? (now - servedAt) / this.#turnMs : 0;
     const grown = served + (used * turns) / (weight * MEMORY_TURNS);
@@ -161,18 +161,18 @@ export class UserShares {
   }
 
   /** The user that is charged for the CPUs of the run; undefined: none, because it is paused. */
-  userOf({ id, borrower }: RunView): UserLines | undefined {
+  userOf({ id, borrower }: RunView): QueuedUser | undefined {
     return borrower === undefined ? this.#charges[id]?.user : undefined;
   }
 
   /** The part of the cluster to which a user is entitled among all users with work. */
-  fairShareOf({ weight }: UserLines): number {
+  fairShareOf({ weight }: QueuedUser): number {
     return weight / this.#waiting.weights;
   }
 
   /** Checks that every run is charged once, to the right user. */
   check({ workers }: ClusterView): void {
-    const used = new Map<UserLines, number>();
+    const used = new Map<QueuedUser, number>();
     for (const { runs } of workers)
       for (const run of runs) {
         const charged = this.#charges[run.id];

@@ -1,12 +1,19 @@
 import { DenseIds, fitsIn, invariant, LIMITS, type Vector } from '@goshawk/core';
 import type { JobView, StageView } from '../contract.js';
 import { gangSize } from '../fitting.js';
+import {
+  type Contender,
+  firstAccepted,
+  KindQueues,
+  QueuedUser,
+  type SizeClass,
+  WaitingNeeds,
+} from './kind-queues.js';
 import { KINDS, type Kind } from './kinds.js';
-import { type Contender, firstAccepted, Line, type SizeClass, UserLines, WaitingNeeds } from './line.js';
 import { isServedBefore, merged, UsersInOrder } from './users-in-order.js';
 
 interface Entry {
-  readonly line: Line;
+  readonly queues: KindQueues;
   readonly needs: WaitingNeeds;
 }
 
@@ -20,12 +27,12 @@ interface BlockedSize {
 /** The first stage for each of some needs, and the first user not considered because the limit was reached. */
 export interface First {
   readonly contenders: readonly Contender[];
-  readonly next: UserLines | undefined;
+  readonly next: QueuedUser | undefined;
 }
 
 /** All waiting stages, by user, kind and needs. */
 export class Waiting {
-  readonly users = new Map<string, UserLines>();
+  readonly users = new Map<string, QueuedUser>();
   /** Sum of the weights of all users. */
   weights = 0;
   /** If false, all users are served as one. */
@@ -33,7 +40,7 @@ export class Waiting {
   readonly #entries = new Map<StageView, Entry>();
   readonly #needs = new Map<number, WaitingNeeds>();
   readonly #needsIds = new DenseIds();
-  readonly #usersById: (UserLines | undefined)[] = [];
+  readonly #usersById: (QueuedUser | undefined)[] = [];
   readonly #ranks: number[] = [];
   readonly #userIds = new DenseIds();
   #arrived = 0;
@@ -42,8 +49,8 @@ export class Waiting {
   /** Users with stages for which a reservation may help, by kind. */
   readonly #reservable = this.#byKind();
   readonly #blocked = new Map<string, BlockedSize>();
-  /** Lines with skipped stages. */
-  readonly #skipped = new Set<Line>();
+  /** Those with skipped stages. */
+  readonly #skipped = new Set<KindQueues>();
 
   constructor(byUser: boolean) {
     this.#byUser = byUser;
@@ -81,8 +88,8 @@ export class Waiting {
   }
 
   /** The user to be served first among those with stages of these kinds that may fit. */
-  firstUser(kinds: readonly Kind[]): UserLines | undefined {
-    let first: UserLines | undefined;
+  firstUser(kinds: readonly Kind[]): QueuedUser | undefined {
+    let first: QueuedUser | undefined;
     for (const kind of kinds) {
       const user = this.#open[kind].first;
       if (user !== undefined && (first === undefined || isServedBefore(user, first))) first = user;
@@ -95,12 +102,12 @@ export class Waiting {
     return this.#byUser ? job.user : '';
   }
 
-  userOf(job: JobView): UserLines {
+  userOf(job: JobView): QueuedUser {
     const name = this.userNameOf(job);
     let user = this.users.get(name);
     if (user === undefined) {
       const id = this.#userIds.take();
-      user = new UserLines(name, id, this.#arrived++);
+      user = new QueuedUser(name, id, this.#arrived++);
       this.#usersById[id] = user;
       this.#ranks[id] = user.rank;
       this.users.set(name, user);
@@ -115,7 +122,7 @@ export class Waiting {
   }
 
   /** Deletes a user without waiting or running tasks. */
-  deleteIfIdle(user: UserLines): void {
+  deleteIfIdle(user: QueuedUser): void {
     if (user.waiting > 0 || user.runs > 0 || this.#usersById[user.id] !== user) return;
     this.users.delete(user.name);
     // Clears the rounding error of the sum.
@@ -125,13 +132,13 @@ export class Waiting {
   }
 
   /** Moves the user to the position of its share. */
-  shareChanged(user: UserLines): void {
+  shareChanged(user: QueuedUser): void {
     for (const kind of KINDS) {
-      const line = user.lines[kind];
-      if (line === undefined) continue;
+      const queues = user.queues[kind];
+      if (queues === undefined) continue;
       this.#open[kind].update(user);
       this.#reservable[kind].update(user);
-      for (const key of line.blockedSizes) this.#blocked.get(key)?.users[kind].update(user);
+      for (const key of queues.blockedSizes) this.#blocked.get(key)?.users[kind].update(user);
     }
   }
 
@@ -140,7 +147,7 @@ export class Waiting {
   }
 
   kindOf(stage: StageView): Kind | undefined {
-    return this.#entries.get(stage)?.line.kind;
+    return this.#entries.get(stage)?.queues.kind;
   }
 
   needsOf(stage: StageView): WaitingNeeds | undefined {
@@ -149,14 +156,14 @@ export class Waiting {
 
   keyOf(stage: StageView): number {
     const entry = this.#entries.get(stage);
-    return entry === undefined ? Number.POSITIVE_INFINITY : entry.line.keyOf(stage, entry.needs);
+    return entry === undefined ? Number.POSITIVE_INFINITY : entry.queues.keyOf(stage, entry.needs);
   }
 
   /** Whether no stage of its user and of these kinds comes before it in the order. */
   isFirst(stage: StageView, kinds: readonly Kind[]): boolean {
-    const { lines } = this.userOf(stage.job);
+    const { queues } = this.userOf(stage.job);
     const key = this.keyOf(stage);
-    return kinds.every((kind) => (lines[kind]?.lowestKey ?? Number.POSITIVE_INFINITY) >= key);
+    return kinds.every((kind) => (queues[kind]?.lowestKey ?? Number.POSITIVE_INFINITY) >= key);
   }
 
   set(stage: StageView, kind: Kind, key: number): void {
@@ -165,8 +172,8 @@ export class Waiting {
     let user = this.userOf(stage.job);
     if (
       entry !== undefined &&
-      (entry.line.user !== user ||
-        entry.line.kind !== kind ||
+      (entry.queues.user !== user ||
+        entry.queues.kind !== kind ||
         entry.needs.of !== stage.needs ||
         entry.needs.together !== together)
     ) {
@@ -176,25 +183,25 @@ export class Waiting {
     }
     if (entry === undefined) {
       user.waiting++;
-      user.lines[kind] ??= new Line(user, kind);
-      entry = { line: user.lines[kind], needs: this.#intern(stage, together) };
+      user.queues[kind] ??= new KindQueues(user, kind);
+      entry = { queues: user.queues[kind], needs: this.#intern(stage, together) };
       this.#entries.set(stage, entry);
     }
-    const { line, needs } = entry;
-    line.set(stage, needs, key);
-    this.#index(line, needs);
+    const { queues, needs } = entry;
+    queues.set(stage, needs, key);
+    this.#index(queues, needs);
   }
 
   delete(stage: StageView): boolean {
     const entry = this.#entries.get(stage);
     if (entry === undefined) return false;
-    const { line, needs } = entry;
+    const { queues, needs } = entry;
     this.#entries.delete(stage);
-    line.delete(stage, needs);
-    this.#index(line, needs);
-    line.user.waiting--;
-    this.deleteIfIdle(line.user);
-    if (needs.lines === 0) {
+    queues.delete(stage, needs);
+    this.#index(queues, needs);
+    queues.user.waiting--;
+    this.deleteIfIdle(queues.user);
+    if (needs.queueCount === 0) {
       this.#needs.delete(keyOf(needs));
       this.#needsIds.release(needs.id);
     }
@@ -207,7 +214,7 @@ export class Waiting {
    */
   firstReservable(kinds: readonly Kind[], most: number): readonly Contender[] {
     const orders = notEmpty(this.#reservable, kinds);
-    const headsOf = (line: Line) => [line.openHeads, ...line.blockedHeads()];
+    const headsOf = (queues: KindQueues) => [queues.openHeads, ...queues.blockedHeads()];
     return first(kinds, orders, most, headsOf, ({ isReservable }) => isReservable).contenders;
   }
 
@@ -219,7 +226,7 @@ export class Waiting {
   ): readonly Contender[] {
     const orders = notEmpty(this.#open, kinds);
     for (const { users } of this.#blocked.values()) orders.push(...notEmpty(users, kinds));
-    const headsOf = (line: Line) => [line.openHeads, ...line.blockedHeads()];
+    const headsOf = (queues: KindQueues) => [queues.openHeads, ...queues.blockedHeads()];
     return first(kinds, orders, most, headsOf, accepts).contenders;
   }
 
@@ -233,51 +240,51 @@ export class Waiting {
     const orders: UsersInOrder[] = [];
     for (const { size, users } of this.#blocked.values())
       if (fitsIn(size.least, room)) orders.push(...notEmpty(users, kinds));
-    return first(kinds, orders, most, (line) => line.blockedHeads(room), accepts);
+    return first(kinds, orders, most, (queues) => queues.blockedHeads(room), accepts);
   }
 
-  /** Excludes these stages of the line until they are opened. */
-  #block(line: Line, needs: WaitingNeeds): void {
-    line.block(needs, true);
-    this.#index(line, needs);
+  /** Excludes the stages with these needs until they are opened. */
+  #block(queues: KindQueues, needs: WaitingNeeds): void {
+    queues.block(needs, true);
+    this.#index(queues, needs);
   }
 
-  /** Includes the stages of a line that were blocked. */
-  open(line: Line, needs: WaitingNeeds): void {
+  /** Includes stages that were blocked. */
+  open(queues: KindQueues, needs: WaitingNeeds): void {
     needs.isBlocked = false;
-    line.block(needs, false);
-    this.#index(line, needs);
+    queues.block(needs, false);
+    this.#index(queues, needs);
   }
 
-  /** Excludes all stages with these needs. @returns the lines in which they were not blocked */
-  block(needs: WaitingNeeds): readonly Line[] {
+  /** Excludes all stages with these needs. @returns the queues in which they were not blocked */
+  block(needs: WaitingNeeds): readonly KindQueues[] {
     needs.isBlocked = true;
-    const lines = [...needs.open];
-    for (const line of lines) this.#block(line, needs);
-    return lines;
+    const open = [...needs.open];
+    for (const queues of open) this.#block(queues, needs);
+    return open;
   }
 
-  /** Skips the first stage of the line until all skipped stages are restored. */
-  skipFirst(line: Line): void {
-    const needs = this.needsOf(line.first()!)!;
-    line.skipFirst();
-    this.#skipped.add(line);
-    this.#index(line, needs);
+  /** Skips the first stage of the queues until all skipped stages are restored. */
+  skipFirst(queues: KindQueues): void {
+    const needs = this.needsOf(queues.first()!)!;
+    queues.skipFirst();
+    this.#skipped.add(queues);
+    this.#index(queues, needs);
   }
 
   /** Restores all skipped stages. @param user only those of this user */
-  restoreSkipped(user?: UserLines): void {
-    for (const line of this.#skipped) {
-      if (user !== undefined && line.user !== user) continue;
-      this.#skipped.delete(line);
-      for (const needs of line.restoreSkipped()) this.#index(line, needs);
+  restoreSkipped(user?: QueuedUser): void {
+    for (const queues of this.#skipped) {
+      if (user !== undefined && queues.user !== user) continue;
+      this.#skipped.delete(queues);
+      for (const needs of queues.restoreSkipped()) this.#index(queues, needs);
     }
   }
 
   /** Checks that the index of users agrees with their waiting stages and current shares. */
   check(): void {
     for (const kind of KINDS) {
-      let before: UserLines | undefined;
+      let before: QueuedUser | undefined;
       const open = [...this.#open[kind]];
       for (const user of open) {
         invariant(
@@ -286,7 +293,7 @@ export class Waiting {
         );
         before = user;
       }
-      const expected = [...this.users.values()].filter(({ lines }) => lines[kind]?.isEmpty === false);
+      const expected = [...this.users.values()].filter(({ queues }) => queues[kind]?.isEmpty === false);
       invariant(
         open.length === expected.length && expected.every((user) => open.includes(user)),
         () => `${open.length} users with open ${kind} stages, not ${expected.length}`,
@@ -294,14 +301,14 @@ export class Waiting {
     }
   }
 
-  /** Updates the position of the line's user after a change of the stages with these needs. */
-  #index(line: Line, needs: WaitingNeeds): void {
-    const { user, kind } = line;
-    this.#open[kind].put(user, !line.isEmpty);
-    this.#reservable[kind].put(user, line.isReservable);
+  /** Updates the position of the user of the queues after a change of the stages with these needs. */
+  #index(queues: KindQueues, needs: WaitingNeeds): void {
+    const { user, kind } = queues;
+    this.#open[kind].put(user, !queues.isEmpty);
+    this.#reservable[kind].put(user, queues.isReservable);
     if (this.#blocked.size === 0 && !needs.isBlocked) return;
     const { size } = needs;
-    const isIn = line.hasBlocked(size);
+    const isIn = queues.hasBlocked(size);
     let known = this.#blocked.get(size.key);
     if (known === undefined) {
       if (!isIn) return;
@@ -336,7 +343,7 @@ function first(
   kinds: readonly Kind[],
   orders: readonly UsersInOrder[],
   most: number,
-  headsOf: (line: Line) => Iterable<Contender>[],
+  headsOf: (queues: KindQueues) => Iterable<Contender>[],
   accepts: (needs: WaitingNeeds) => boolean,
 ): First {
   const contenders: Contender[] = [];
@@ -345,8 +352,8 @@ function first(
     if (contenders.length === most) return { contenders, next: user };
     const heads: Iterable<Contender>[] = [];
     for (const kind of kinds) {
-      const line = user.lines[kind];
-      if (line !== undefined) heads.push(...headsOf(line));
+      const queues = user.queues[kind];
+      if (queues !== undefined) heads.push(...headsOf(queues));
     }
     contenders.push(...firstAccepted(heads, most - contenders.length, accepts));
   }

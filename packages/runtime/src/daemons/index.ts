@@ -6,7 +6,7 @@ import type { WorkersOptions } from './workers.js';
 export type { HttpOptions } from '../http/index.js';
 export type { CentralOptions, ProblemSolver, SolverReply } from './central.js';
 export type { Daemon } from './daemon.js';
-export { type JournalPlace, newTag } from './journal-port.js';
+export { type JournalLocation, newTag } from './journal-port.js';
 export { laterFailures } from './later-failures.js';
 export { createLogger } from './logging.js';
 export { type NotifyOptions, signatureOf } from './notifier.js';

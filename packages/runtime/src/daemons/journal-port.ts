@@ -13,7 +13,7 @@ const SKIPPED_LOGGED_MAX = 20;
  * Location of the jobs: in a folder on a local disk, for this scheduler alone, or in `postgres://…`, shared with
  * others.
  */
-export type JournalPlace = (
+export type JournalLocation = (
   | { readonly folder: string }
   | { readonly url: string; readonly copyFolder?: string | undefined }
 ) & {
@@ -49,7 +49,7 @@ export async function openInFolder(folder: string, version: string, logger: Logg
 
 /** @throws JournalError if PostgreSQL cannot be reached or its schema has another version */
 export async function openShared(
-  place: Extract<JournalPlace, { readonly url: string }>,
+  place: Extract<JournalLocation, { readonly url: string }>,
   name: string,
   logger: Logger,
 ): Promise<PostgresJournals> {

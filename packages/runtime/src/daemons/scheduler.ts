@@ -19,7 +19,7 @@ import { EstimatorStateFile, sharedStore } from './estimator-state-file.js';
 import { failureLog } from './failure-log.js';
 import { jobLog } from './job-log.js';
 import {
-  type JournalPlace,
+  type JournalLocation,
   JournalPort,
   newTag,
   openInFolder,
@@ -46,7 +46,7 @@ export interface SchedulerOptions extends ProcessOptions {
   /** Central's endpoint. */
   readonly central: string;
   /** Location of the journal; without it, jobs are lost when the process exits. */
-  readonly journal?: JournalPlace | undefined;
+  readonly journal?: JournalLocation | undefined;
   /**
    * File with the estimator state; without it, the estimators start from scratch. Schedulers that share a journal
    * store the state there.

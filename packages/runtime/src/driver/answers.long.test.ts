@@ -52,7 +52,7 @@ class Bench {
       timings: LIVE_TIMINGS,
     };
     this.#scheduler.receive(CENTRAL, { type: 'welcome', settings }, 0);
-    const worker = { address: WORKER, name: 'w', slots: 1, capacity: {}, place: 0, attributes: [] };
+    const worker = { address: WORKER, name: 'w', slots: 1, capacity: {}, row: 0, attributes: [] };
     const changed = [{ ...worker, partition: 'general' as const, draining: false }];
     const others = { left: [], owners: [], ownersVersion: 0, silentMs: undefined };
     this.#scheduler.receive(CENTRAL, { type: 'members', version: 1, since: 0, changed, ...others }, 0);

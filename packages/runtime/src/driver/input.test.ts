@@ -83,7 +83,7 @@ test('the line contains no long values', () => {
     capacity: NO_RESOURCES,
     partition: 'general',
     draining: false,
-    place: 0,
+    row: 0,
     attributes: [],
   } as const;
   const members: Message = {

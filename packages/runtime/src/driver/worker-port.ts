@@ -36,7 +36,7 @@ import {
   type Outcome as RunOutcome,
   type Usage,
 } from '@goshawk/executors';
-import type { GangPlace, TaskOrder, Worker, WorkerEnvironment } from '@goshawk/worker';
+import type { GangRank, TaskOrder, Worker, WorkerEnvironment } from '@goshawk/worker';
 import type { Enter, Hosted, PartyOptions } from './contract.js';
 import type { Host } from './host.js';
 import { failedOutcome, taskOutcome } from './task-outcome.js';
@@ -388,7 +388,7 @@ type MutableOrder = Omit<RunOrder, 'env' | 'folder'> & {
  * Returns the variables by which the tasks of a gang find each other, for example under torchrun or mpirun. IPv6 addresses
  * have no brackets, because programs look hosts up by these names.
  */
-function gangEnvironment({ rank, ranks, hosts: given = [], port = 0 }: GangPlace): Record<string, string> {
+function gangEnvironment({ rank, ranks, hosts: given = [], port = 0 }: GangRank): Record<string, string> {
   const hosts = given.map((host) => host.replace(/^\[(.*)\]$/, '$1'));
   return {
     GOSHAWK_RANK: `${rank}`,

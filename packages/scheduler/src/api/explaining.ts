@@ -129,7 +129,7 @@ function taskExplanation(
     : Math.max(readyAt(job, stage, isPilot), hasRun ? 0 : requeuedAt);
   const from = stage.blockers > 0 && !hasRun ? now : eligibleAt;
   const ranMs = state === TaskState.running ? job.elapsedMs(task, now) : (last?.runMs ?? 0);
-  const loan = hasStarted ? job.knownLoans?.viewOf(task, job.tasks.attemptOf(task), now) : undefined;
+  const loan = hasStarted ? job.existingLoans?.viewOf(task, job.tasks.attemptOf(task), now) : undefined;
   const endedAt = startedAt + ranMs + (loan?.pausedMs ?? 0);
   return {
     task,

@@ -1,7 +1,7 @@
 import {
   isFinal,
   JOB_STATES,
-  type JobPlace,
+  type JobCursor,
   type JobState,
   type JobSummary,
   type MessageOf,
@@ -130,7 +130,7 @@ describe('a list of jobs', () => {
           );
           const isOwner = user === undefined ? undefined : (of?: string) => of === user;
           const seen: string[] = [];
-          let after: JobPlace | undefined;
+          let after: JobCursor | undefined;
           for (let pages = 0; pages < 1_000; pages++) {
             const where = {
               ...(name === undefined ? {} : { name }),
@@ -252,7 +252,7 @@ test('the filters `worker`, `exit` and `until` list the jobs of which they are t
           ...(until === undefined ? {} : { until: until + WALL_OFFSET_MS }),
         };
         const seen: string[] = [];
-        for (let after: JobPlace | undefined, pages = 0; pages < 100; pages++) {
+        for (let after: JobCursor | undefined, pages = 0; pages < 100; pages++) {
           const page = listed(log, ask({ where: { ...where, ...(after && { after }) }, jobsMax: 50 }));
           seen.push(...page.jobs.map(({ id }) => id));
           after = page.reached;

@@ -1,9 +1,10 @@
 import {
   type Address,
-  comparePlaces,
+  compareCursors,
+  cursorOf,
   exitCodeOfSignal,
   JOB_STATES,
-  type JobPlace,
+  type JobCursor,
   type JobState,
   type JobSummary,
   type MessageOf,
@@ -11,7 +12,6 @@ import {
   matchesDeadline,
   matchesGlob,
   NOBODY,
-  placeOfJob,
   sumOf,
   type TaskCounts,
 } from '@goshawk/core';
@@ -31,7 +31,7 @@ export interface JobListing {
   readonly jobs: readonly JobSummary[];
   readonly total: number;
   readonly counts: TaskCounts;
-  readonly reached: JobPlace | undefined;
+  readonly reached: JobCursor | undefined;
   /** Number of jobs read from the journal. */
   readonly archivedReads: number;
   /** Number of tasks that were examined. */
@@ -67,7 +67,7 @@ export function listJobs(
     jobs: page.items,
     total: sumOf(wanted, (state) => counts[state]),
     counts,
-    reached: isTruncated ? last && placeOfJob(last) : ended.completeAt,
+    reached: isTruncated ? last && cursorOf(last) : ended.completeAt,
     archivedReads: ended.archivedReads,
     tasksRead: details.tasksRead,
   };
@@ -142,7 +142,7 @@ class Query {
   /** Jobs that ended later precede the start position. */
   readonly endedBy: Millis;
   readonly includesActive: boolean;
-  readonly #after: JobPlace | undefined;
+  readonly #after: JobCursor | undefined;
   readonly #held: boolean;
   readonly #details: DetailFilter;
 
@@ -207,8 +207,8 @@ class Query {
   inOrder(summaries: readonly JobSummary[]): JobSummary[] {
     const after = this.#after;
     return summaries
-      .filter((job) => after === undefined || comparePlaces(placeOfJob(job), after) > 0)
-      .sort((one, other) => comparePlaces(placeOfJob(one), placeOfJob(other)));
+      .filter((job) => after === undefined || compareCursors(cursorOf(job), after) > 0)
+      .sort((one, other) => compareCursors(cursorOf(one), cursorOf(other)));
   }
 }
 
@@ -243,7 +243,7 @@ function listEnded(
 ): {
   readonly jobs: readonly JobSummary[];
   /** The list contains every matching job up to this position; undefined: all. */
-  readonly completeAt: JobPlace | undefined;
+  readonly completeAt: JobCursor | undefined;
   readonly archivedReads: number;
 } {
   const { needsSpecs, wanted, isFiltered, endedSince, endedBy, wallOffsetMs } = query;
@@ -269,7 +269,7 @@ function listEnded(
   const found = read.filter((job) => query.isMatch(job));
   if (needsSpecs) for (const job of found) query.count(job.state);
   const completeTo = Math.max(inMemory.completeTo, archived.completeTo);
-  const completeAt: JobPlace | undefined =
+  const completeAt: JobCursor | undefined =
     completeTo === Number.NEGATIVE_INFINITY
       ? undefined
       : // Listed times may be rounded down, and unlisted jobs ended at least `TIE_MS` earlier.
@@ -277,7 +277,7 @@ function listEnded(
   // Compares rounded times, because the request for the next page contains rounded times.
   const summaries = [...inMemory.items, ...found]
     .map(summaryOf)
-    .filter((job) => completeAt === undefined || comparePlaces(placeOfJob(job), completeAt) <= 0);
+    .filter((job) => completeAt === undefined || compareCursors(cursorOf(job), completeAt) <= 0);
   return { jobs: query.inOrder(summaries), completeAt, archivedReads: read.length };
 }
 

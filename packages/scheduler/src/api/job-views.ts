@@ -75,7 +75,7 @@ export function jobDetail(s: SchedulerState, job: Job, now: Millis, withSpec: bo
       attempt: tasks.executionsOf(task),
       worker: s.cluster.nameOf(tasks.workerOf(task)),
       elapsedMs: job.elapsedMs(task, now),
-      ...job.knownLoans?.viewOf(task, tasks.attemptOf(task), now),
+      ...job.existingLoans?.viewOf(task, tasks.attemptOf(task), now),
     });
   }
   const failed = [...tasks.inStates(TaskState.failed)];
@@ -122,7 +122,7 @@ export function jobDetail(s: SchedulerState, job: Job, now: Millis, withSpec: bo
     after: job.hasPendingPredecessors && !job.hasEnded ? unfinishedPredecessorsOf(s, job) : undefined,
     cancelReason: job.cancellation?.reason,
     ...(job.isOpen ? { open: true } : {}),
-    ...(job.knownLoans?.paused ? { pausedTasks: job.knownLoans.paused } : {}),
+    ...(job.existingLoans?.paused ? { pausedTasks: job.existingLoans.paused } : {}),
     // The spread must be last: with this many fields after it, V8 takes 20 µs for the literal instead of 0.3 µs.
     ...jobSummary(s, job),
   };
@@ -156,7 +156,7 @@ function attemptViews(
       startedMs: startedAt - job.acceptedAt,
       runMs: isRunning ? job.elapsedMs(task, now) : tasks.runMsOf(task),
       ...(gpus === undefined ? {} : { gpus }),
-      ...job.knownLoans?.viewOf(task, tasks.attemptOf(task), now),
+      ...job.existingLoans?.viewOf(task, tasks.attemptOf(task), now),
     });
   }
   // Attempts that could not start are listed but not counted.

@@ -84,7 +84,7 @@ function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: 
   const attempt = tasks.executionsOf(task);
   const row = { index: task, stage: stage.spec.name, state: SHOWN_STATES[state]!, attempt };
   const last = lastAttempt(s, job, task);
-  const loans = job.knownLoans?.viewOf(task, tasks.attemptOf(task), now);
+  const loans = job.existingLoans?.viewOf(task, tasks.attemptOf(task), now);
   if (state === TaskState.running) {
     const { worker, startedAt } = last!;
     return {

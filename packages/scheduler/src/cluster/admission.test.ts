@@ -15,7 +15,7 @@ import { Members } from './members.js';
 const GANGS: PolicySettings = { ...DEFAULT_POLICY, preset: { ...DEFAULT_POLICY.preset, gangs: 'all' } };
 
 function worker(address: number, fields: Partial<Member> = {}): Member {
-  const at = { address: address as Address, name: `w${address}`, place: address };
+  const at = { address: address as Address, name: `w${address}`, row: address };
   return { ...at, slots: 2, capacity: {}, partition: 'general', draining: false, attributes: [], ...fields };
 }
 

@@ -24,7 +24,7 @@ function member(address: number, fields: Partial<Member> = {}): Member {
     capacity: {},
     partition: 'general',
     draining: false,
-    place: address,
+    row: address,
     attributes: [],
     ...fields,
   };
@@ -179,7 +179,7 @@ describe('a draw of places for probes', () => {
 describe('a draw of places for probes that avoids the occupied', () => {
   const byPlace = (occupied: readonly number[]) => {
     const bits = new Uint8Array(2);
-    for (const place of occupied) bits[place >> 3]! |= 1 << (place & 7);
+    for (const row of occupied) bits[row >> 3]! |= 1 << (row & 7);
     return bits;
   };
 

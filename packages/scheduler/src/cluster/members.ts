@@ -216,15 +216,15 @@ export class Members {
   /** Marks the worker as not occupied, because an absent central publishes no bitmap. */
   setUnoccupied(worker: Address): void {
     if (!this.isOccupied(worker)) return;
-    const { place } = this.#byAddress.get(worker)!;
+    const { row } = this.#byAddress.get(worker)!;
     this.#occupied = this.#occupied.slice();
-    this.#occupied[place >> 3]! &= ~(1 << (place & 7));
+    this.#occupied[row >> 3]! &= ~(1 << (row & 7));
   }
 
   /** Whether every slot of the worker is known to run a long task. */
   isOccupied(worker: Address): boolean {
-    const place = this.#byAddress.get(worker)?.place;
-    return place !== undefined && ((this.#occupied[place >> 3] ?? 0) & (1 << (place & 7))) !== 0;
+    const row = this.#byAddress.get(worker)?.row;
+    return row !== undefined && ((this.#occupied[row >> 3] ?? 0) & (1 << (row & 7))) !== 0;
   }
 
   /** Whether a probe may be sent to the worker. */

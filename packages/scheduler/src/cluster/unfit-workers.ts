@@ -64,7 +64,7 @@ export class UnfitWorkers {
   }
 
   /** Drops workers that have left. A later worker with the same address may be healthy. */
-  lost(workers: ReadonlySet<Address>): void {
+  removeWorkers(workers: ReadonlySet<Address>): void {
     for (const [user, failing] of this.#failing) {
       for (const worker of workers) failing.delete(worker);
       if (failing.size === 0) this.#failing.delete(user);

@@ -140,8 +140,8 @@ export function continueSeries(
   const offer = firstTinyOffer(s, job?.spec.user, spare, from, now);
   // A slot may wait here only if no task waits. Central counts it as used by the user of its last task, so with
   // quotas a task of another user must not get it.
-  const mayHold = s.waitingSlots.mayWait && !s.quotas.hasLimits;
-  if (offer === undefined && mayHold && s.offers.size === 0)
+  const mayWait = s.waitingSlots.mayWait && !s.quotas.hasLimits;
+  if (offer === undefined && mayWait && s.offers.size === 0)
     return addWaitingSlot(s, { worker: from, ask, spare }, now);
   serveOffer(s, from, assignment, offer, now);
   if (offer !== undefined) addToChunk(s, offer.job, from, assignment, spare, now);

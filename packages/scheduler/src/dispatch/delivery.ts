@@ -49,7 +49,7 @@ export function sendTask(s: SchedulerState, job: Job, task: TaskIndex, borrows?:
   const timeoutMs = shorterOf(job.spec.timeoutMs, s.quotas.runTimeLimitOf(job.spec.user));
   const { number: jobNumber, id: jobId } = job;
   // Members of a gang may share a worker.
-  const apartMs = gang === undefined ? job.history.blame?.isolationMsOf(task, attempt) : undefined;
+  const apartMs = gang === undefined ? job.history.blame?.aloneMsOf(task, attempt) : undefined;
   const run: MessageOf<'run'> = {
     type: 'run',
     ask: job.tasks.askOf(task),

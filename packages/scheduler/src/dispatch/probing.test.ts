@@ -25,7 +25,7 @@ function stateOf(
       capacity: {},
       partition: 'general',
       draining: false,
-      place: index,
+      row: index,
       attributes: [],
     })),
     left: [],

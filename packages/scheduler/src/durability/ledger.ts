@@ -203,8 +203,11 @@ export class Ledger {
     const attempt = job.tasks.attemptOf(task);
     const bytes = outcome.value === undefined ? outcome.errorMessage.length : heapBytes(outcome.value);
     const about = { task, attempt, outcome, worker, runMs };
-    const place = this.#write({ kind: 'attempt', job: job.number, at: this.#wallTime(now), ...about }, bytes);
-    return this.#env.readRecord === undefined ? undefined : place;
+    const position = this.#write(
+      { kind: 'attempt', job: job.number, at: this.#wallTime(now), ...about },
+      bytes,
+    );
+    return this.#env.readRecord === undefined ? undefined : position;
   }
 
   /** Records that tasks were appended to the job, or that it was closed. */
@@ -294,11 +297,11 @@ export class Ledger {
   #write(record: JobRecord, bytes = 0): number | undefined {
     if (this.#env.record === undefined) return undefined;
     // Throws if the record cannot be encoded, so it must be counted only afterwards.
-    const place = this.#env.record(record);
+    const position = this.#env.record(record);
     this.#recordCount++;
     this.#notDurableSizes.push(RECORD_BYTES + bytes);
     this.#notDurableBytes += RECORD_BYTES + bytes;
-    return place;
+    return position;
   }
 
   #wallTime(now: Millis): Millis {

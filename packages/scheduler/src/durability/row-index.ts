@@ -14,16 +14,16 @@ export class RowIndex {
 
   /** Adds a row, which must not be in the index. */
   add(row: number): void {
-    let place = this.#hashOf(row) & this.#mask;
-    while (this.#slots[place] !== 0) place = (place + 1) & this.#mask;
-    this.#slots[place] = row + 1;
+    let slot = this.#hashOf(row) & this.#mask;
+    while (this.#slots[slot] !== 0) slot = (slot + 1) & this.#mask;
+    this.#slots[slot] = row + 1;
   }
 
   /** The rows with this hash. */
   *rowsOf(hash: number): Iterable<number> {
     if (this.#slots.length === 0) return;
-    for (let place = hash & this.#mask; this.#slots[place] !== 0; place = (place + 1) & this.#mask) {
-      const row = this.#slots[place]! - 1;
+    for (let slot = hash & this.#mask; this.#slots[slot] !== 0; slot = (slot + 1) & this.#mask) {
+      const row = this.#slots[slot]! - 1;
       if (this.#hashOf(row) === hash) yield row;
     }
   }

@@ -221,13 +221,18 @@ export class AttemptHistory {
    * @param isCancelling whether the task is being cancelled; it is then not retried
    * @returns whether to retry the task
    */
-  lost({ task, outcome, runMs }: AttemptEnd, worker: string, isCancelling: boolean, now: Millis): boolean {
+  attemptLost(
+    { task, outcome, runMs }: AttemptEnd,
+    worker: string,
+    isCancelling: boolean,
+    now: Millis,
+  ): boolean {
     this.lostCount++;
     this.#addUnsuccessful({ task, outcome: LOST, runMs, position: undefined }, worker, now);
     const blame = this.#blameOrNew();
     const attempt = this.#tasks.attemptOf(task);
-    const ranAlone = blame.isolationMsOf(task, attempt) !== undefined;
-    blame.lost(task, attempt, runMs, now);
+    const ranAlone = blame.aloneMsOf(task, attempt) !== undefined;
+    blame.attemptLost(task, attempt, runMs, now);
     if (isCancelling) return false;
     const losses = blame.lossesOf(task);
     if (losses < LIMITS.lossesPerTaskMax) return true;
@@ -255,8 +260,8 @@ export class AttemptHistory {
   }
 
   /** One or more workers that ran tasks of the job were lost at the same time. @param workers their number */
-  workersLost(workers: number): void {
-    this.#blameOrNew().workersLost(workers);
+  countLostWorkers(workers: number): void {
+    this.#blameOrNew().countLostWorkers(workers);
   }
 
   /** Whether consecutive tasks fail at the worker while many more complete elsewhere. */

@@ -30,7 +30,7 @@ interface TaskFailures {
   readonly failedWorkers: Address[];
   lastFailedAt: Millis;
   /** The attempt that last ran alone, and how long no other task may start on its worker. */
-  isolation: { readonly attempt: AttemptNumber; readonly durationMs: Millis } | undefined;
+  alone: { readonly attempt: AttemptNumber; readonly durationMs: Millis } | undefined;
 }
 
 /** Failures at one worker. */
@@ -151,18 +151,18 @@ export class Blame {
   }
 
   /** Workers were lost with tasks of the job at the same time. */
-  workersLost(workers: number): void {
+  countLostWorkers(workers: number): void {
     this.#consecutiveLosses += workers;
     if (this.#consecutiveLosses >= PROBATION_AFTER_LOSSES) this.#isOnProbation = true;
   }
 
   /** The attempt was lost with its worker, and the task is blamed. */
-  lost(task: TaskIndex, attempt: AttemptNumber, runMs: Millis, now: Millis): void {
+  attemptLost(task: TaskIndex, attempt: AttemptNumber, runMs: Millis, now: Millis): void {
     const failures = this.#failuresOrNew(task);
     failures.losses++;
-    const ranApart = failures.isolation?.attempt === attempt;
-    this.crashes.lost(ranApart, now);
-    this.#lastLossRanAlone = ranApart;
+    const ranAlone = failures.alone?.attempt === attempt;
+    this.crashes.attemptLost(ranAlone, now);
+    this.#lastLossRanAlone = ranAlone;
     this.#longestLostMs = Math.max(this.#longestLostMs, runMs);
   }
 
@@ -179,7 +179,7 @@ export class Blame {
    * @param leaseMs time without heartbeats after which a worker counts as lost
    */
   ranAlone(task: TaskIndex, attempt: AttemptNumber, runMs: Millis, leaseMs: Millis): boolean {
-    return runMs <= (this.isolationMsOf(task, attempt) ?? Number.NEGATIVE_INFINITY) + leaseMs;
+    return runMs <= (this.aloneMsOf(task, attempt) ?? Number.NEGATIVE_INFINITY) + leaseMs;
   }
 
   /** The attempt was assigned. It runs alone if its task is suspect or its job is on probation. */
@@ -187,20 +187,20 @@ export class Blame {
     if (this.lossesOf(task) < ISOLATED_AFTER_LOSSES && !this.#isOnProbation && !this.crashes.isSuspect)
       return;
     const forMs = Math.min(ISOLATION_MAX_MS, Math.max(ISOLATION_MIN_MS, 2 * this.#longestLostMs));
-    this.#failuresOrNew(task).isolation = { attempt, durationMs: forMs };
+    this.#failuresOrNew(task).alone = { attempt, durationMs: forMs };
     this.#trial = { task, attempt };
   }
 
   /** How long no other task may start on the attempt's worker; undefined: no restriction. */
-  isolationMsOf(task: TaskIndex, attempt: AttemptNumber): Millis | undefined {
-    const apart = this.#failuresByTask.get(task)?.isolation;
-    return apart?.attempt === attempt ? apart.durationMs : undefined;
+  aloneMsOf(task: TaskIndex, attempt: AttemptNumber): Millis | undefined {
+    const alone = this.#failuresByTask.get(task)?.alone;
+    return alone?.attempt === attempt ? alone.durationMs : undefined;
   }
 
-  /** Ends the probation if the attempt that was last started alone has outlived its isolation. */
+  /** Ends the probation if the attempt that was last started alone has outlived its time alone. */
   reviewTrial(runMs: Millis): void {
     const { task, attempt } = this.#trial!;
-    if (runMs <= (this.isolationMsOf(task, attempt) ?? Number.POSITIVE_INFINITY)) return;
+    if (runMs <= (this.aloneMsOf(task, attempt) ?? Number.POSITIVE_INFINITY)) return;
     this.#consecutiveLosses = 0;
     this.#isOnProbation = false;
     this.crashes.survivedAlone();
@@ -244,7 +244,7 @@ export class Blame {
         losses: 0,
         failedWorkers: [],
         lastFailedAt: 0,
-        isolation: undefined,
+        alone: undefined,
       };
       this.#failuresByTask.set(task, failures);
     }

@@ -14,7 +14,7 @@ test('jobs of one user that differ in numbers run the same program', () => {
 
 test('losses reach a limit, and every completed task reduces them', () => {
   const crashes = new Crashes();
-  for (let lost = 0; lost < 3 * LIMITS.lossesPerJobMax; lost++) crashes.lost(true, lost);
+  for (let lost = 0; lost < 3 * LIMITS.lossesPerJobMax; lost++) crashes.attemptLost(true, lost);
   expect(crashes.exceedsLimit).toBe(true);
   for (let completed = 0; completed < 8; completed++) crashes.completed();
   expect(crashes).toMatchObject({ exceedsLimit: false, isSuspect: true });
@@ -24,14 +24,14 @@ test('losses reach a limit, and every completed task reduces them', () => {
 
 test('old losses do not count', () => {
   const crashes = new Crashes();
-  for (let lost = 0; lost < LIMITS.lossesPerJobMax; lost++) crashes.lost(true, 0);
-  crashes.lost(true, 600_001);
+  for (let lost = 0; lost < LIMITS.lossesPerJobMax; lost++) crashes.attemptLost(true, 0);
+  crashes.attemptLost(true, 600_001);
   expect(crashes).toMatchObject({ exceedsLimit: false, isSuspect: false });
 });
 
 test('earlier losses of a job count with those of its program', () => {
   const [of, own] = [new CrashesByProgram().getOrCreate(1), new Crashes()];
-  for (let lost = 0; lost < LIMITS.lossesPerJobMax; lost++) own.lost(true, 5);
+  for (let lost = 0; lost < LIMITS.lossesPerJobMax; lost++) own.attemptLost(true, 5);
   of.merge(own);
   expect(of.exceedsLimit).toBe(true);
 });
@@ -39,7 +39,7 @@ test('earlier losses of a job count with those of its program', () => {
 test('a program whose completed tasks outweigh its losses is forgotten', () => {
   const byProgram = new CrashesByProgram();
   const crashes = byProgram.getOrCreate(7);
-  crashes.lost(false, 0);
+  crashes.attemptLost(false, 0);
   expect(byProgram.find(() => 7)).toBe(crashes);
   crashes.completed();
   expect(byProgram.find(() => 7)).toBeUndefined();

@@ -32,7 +32,7 @@ export class Crashes {
     return this.#consecutive === 0 && this.#lostAlone === 0;
   }
 
-  lost(ranAlone: boolean, now: Millis): void {
+  attemptLost(ranAlone: boolean, now: Millis): void {
     if (now - this.#lastAt > EXPIRY_MS) this.reset();
     this.#lastAt = now;
     this.#consecutive++;
@@ -44,7 +44,7 @@ export class Crashes {
     this.#lostAlone = Math.max(0, this.#lostAlone - LOSSES_CANCELLED_PER_COMPLETION);
   }
 
-  /** A task has outlived its isolation. */
+  /** A task has outlived its time alone. */
   survivedAlone(): void {
     this.#consecutive = 0;
   }

@@ -180,7 +180,7 @@ export class Job {
   }
 
   /** undefined: no task has lent or borrowed CPUs. */
-  get knownLoans(): TaskLoans | undefined {
+  get existingLoans(): TaskLoans | undefined {
     return this.#loans;
   }
 
@@ -651,7 +651,7 @@ export class Job {
         this.#clearStart();
         return cancelling ? cancelled : waiting;
       case 'lost': {
-        const mayRetry = history.lost(end, worker, cancelling, now);
+        const mayRetry = history.attemptLost(end, worker, cancelling, now);
         return cancelling ? cancelled : mayRetry ? waiting : failed;
       }
       case 'failed':

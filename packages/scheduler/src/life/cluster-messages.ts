@@ -113,7 +113,7 @@ function workersLost(
     for (const job of s.jobs.withTasksAt(worker))
       if (job.batches.some(({ waiting, needSent }) => waiting > needSent)) affected.add(job);
   endAttemptsAt(s, gone, silentMs, now);
-  s.unfit.lost(gone);
+  s.unfit.removeWorkers(gone);
   const inOrder = [...affected].sort((one, other) => one.number - other.number);
   for (const job of inOrder) findWorkersForAll(s, job, now);
   // A single worker serves both partitions, so jobs that waited for a partition without workers may start.

@@ -225,7 +225,7 @@ describe('a restarted owner', () => {
           capacity: {},
           partition: 'general',
           draining: false,
-          place: 1,
+          row: 1,
           attributes: [],
         },
       ],

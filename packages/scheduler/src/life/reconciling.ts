@@ -11,7 +11,7 @@ import type { SchedulerState } from '../state/state.js';
 import { attemptDeclined, attemptEnded, breakPartialGangs, recordEnd } from './endings.js';
 import { abandonAttempt, abandonUnrecorded, repeatAbandoned } from './killing.js';
 
-type HeldTask = MessageOf<'holding'>['tasks'][number];
+type ReportedTask = MessageOf<'holding'>['tasks'][number];
 
 /** Number of retry intervals between two audits. */
 const AUDIT_RETRIES = 10;
@@ -120,7 +120,7 @@ function hasRunningTasks(s: SchedulerState): boolean {
 // ---- answers
 
 /** A worker has reported which tasks of this scheduler it holds. */
-export function workerHolds(
+export function tasksReported(
   s: SchedulerState,
   from: Address,
   { tasks, audit }: MessageOf<'holding'>,
@@ -157,7 +157,13 @@ function shouldBeAtWorker(s: SchedulerState, { tasks }: Job, task: TaskIndex): b
 }
 
 /** @returns false if the attempt must end: it has ended here, runs elsewhere, was cancelled, or was never recorded */
-function confirmOrAdopt(s: SchedulerState, job: Job, held: HeldTask, from: Address, now: Millis): boolean {
+function confirmOrAdopt(
+  s: SchedulerState,
+  job: Job,
+  held: ReportedTask,
+  from: Address,
+  now: Millis,
+): boolean {
   const { task, attempt, elapsedMs, match = 0 } = held;
   const { tasks } = job;
   if (task >= job.taskCount || job.hasEnded || tasks.isFinal(task) || job.mustEnd(task)) return false;
@@ -277,7 +283,7 @@ function tasksAt(s: SchedulerState, workers: ReadonlySet<Address>): LostTask[] {
       if (hasRun && !job.cancelling) workersOf.set(job, (workersOf.get(job) ?? 0) + 1);
     }
   // A gang loses all its workers at once, and cannot run one task at a time.
-  for (const [job, count] of workersOf) if (!job.hasGangs) job.history.workersLost(count);
+  for (const [job, count] of workersOf) if (!job.hasGangs) job.history.countLostWorkers(count);
   return lost.sort((one, other) => one.job.number - other.job.number || one.task - other.task);
 }
 

@@ -48,7 +48,7 @@ function processEnd(s: SchedulerState, from: Address, message: MessageOf<'ended'
     s.counters.staleReports++;
     return;
   }
-  if (job.knownLoans !== undefined || pausedMs !== undefined) job.loans.ended(message);
+  if (job.existingLoans !== undefined || pausedMs !== undefined) job.loans.ended(message);
   job.history.reports.dropsOptional = s.jobs.isMemoryScarce;
   attemptEnded(s, job, end, now);
   if (!job.hasEnded) s.jobs.updateBytes(job);
@@ -161,7 +161,7 @@ export function taskDeclined(
   job.queuedAt({ task, attempt }, from, now);
   const isThere = job.tasks.attemptOf(task) === attempt && job.tasks.workerOf(task) === from;
   if (!isThere || job.tasks.isFinal(task) || job.tasks.stateOf(task) === TaskState.waiting) return;
-  const borrowed = job.knownLoans?.isBorrowing(task, attempt) === true ? job.tasks.matchOf(task) : 0;
+  const borrowed = job.existingLoans?.isBorrowing(task, attempt) === true ? job.tasks.matchOf(task) : 0;
   attemptDeclined(s, job, task, now);
   // The lenders continue in central's books, too. Sent after the need, without which central may forget the refusal.
   const { central } = s.cluster;

@@ -76,7 +76,7 @@ export class PeerSender {
   }
 
   /** Whether messages wait for a connection. */
-  get isHeldBack(): boolean {
+  get hasBacklog(): boolean {
     return !this.isIdle && this.isBroken;
   }
 

@@ -79,7 +79,7 @@ export class PeerSenders {
 
   /** Returns whether messages to the process wait for a connection. */
   isWaiting(process: KnownProcess): boolean {
-    return this.#known(process)?.isHeldBack ?? false;
+    return this.#known(process)?.hasBacklog ?? false;
   }
 
   /** Returns whether a connection to the process is established. */

@@ -6,13 +6,13 @@ import type { Kind } from './kinds.js';
 import { mergedInOrder } from './merging.js';
 
 /** A user with waiting or running tasks. */
-export class UserLines {
+export class QueuedUser {
   readonly name: string;
   /** Small and dense; reused once the user has no tasks. */
   readonly id: number;
   /** Order of arrival. */
   readonly rank: number;
-  readonly lines: Partial<Record<Kind, Line>> = {};
+  readonly queues: Partial<Record<Kind, KindQueues>> = {};
   weight = 1;
   /** Sum of the dominant shares of running tasks. */
   used = 0;
@@ -71,10 +71,10 @@ export class WaitingNeeds {
   readonly id: number;
   /** The last attempt found no room, so stages with these needs wait until some worker has more room. */
   isBlocked = false;
-  /** Number of lines with a waiting stage with these needs. */
-  lines = 0;
-  /** The lines in which they are not blocked. */
-  readonly open = new Set<Line>();
+  /** Number of queues with these needs: one for each user and kind with such a stage. */
+  queueCount = 0;
+  /** The queues in which they are not blocked. */
+  readonly open = new Set<KindQueues>();
   #size: SizeClass | undefined;
 
   constructor(id: number, of: Needs, together: number) {
@@ -94,16 +94,16 @@ export class WaitingNeeds {
   }
 }
 
-/** The stages of a line with equal needs. */
+/** Stages of one user and one kind with equal needs. */
 interface NeedsQueue {
   readonly needs: WaitingNeeds;
   readonly order: StageOrder;
-  /** Small and dense in the line. */
+  /** Small and dense among the queues of the user and kind. */
   readonly slot: number;
   isBlocked: boolean;
 }
 
-/** Queues of a line by the key of their first stage. */
+/** Queues of one user and one kind by the key of their first stage. */
 class Heads {
   readonly #queues: readonly (NeedsQueue | undefined)[];
   readonly heap: IndexedHeap;
@@ -113,18 +113,18 @@ class Heads {
     this.heap = new IndexedHeap(ranks);
   }
 
-  inOrder(line: Line): Iterable<Contender> {
-    // Most lines have one queue, for which an array costs less than a generator.
-    return this.heap.size === 1 ? [this.#head(line, this.heap.top())] : this.#inOrder(line);
+  inOrder(queues: KindQueues): Iterable<Contender> {
+    // Most have one queue, for which an array costs less than a generator.
+    return this.heap.size === 1 ? [this.#head(queues, this.heap.top())] : this.#inOrder(queues);
   }
 
-  *#inOrder(line: Line): Iterable<Contender> {
-    for (const slot of this.heap.inOrder()) yield this.#head(line, slot);
+  *#inOrder(queues: KindQueues): Iterable<Contender> {
+    for (const slot of this.heap.inOrder()) yield this.#head(queues, slot);
   }
 
-  #head(line: Line, slot: number): Contender {
+  #head(queues: KindQueues, slot: number): Contender {
     const { needs, order } = this.#queues[slot]!;
-    return { line, needs, stage: order.first()!, key: order.firstKey };
+    return { queues, needs, stage: order.first()!, key: order.firstKey };
   }
 }
 
@@ -132,8 +132,8 @@ class Heads {
  * Waiting stages of one user and one kind, lowest key first. It has one queue per needs, so that all stages that fit
  * nowhere can be skipped together.
  */
-export class Line {
-  readonly user: UserLines;
+export class KindQueues {
+  readonly user: QueuedUser;
   readonly kind: Kind;
   readonly #queueOf = new Map<WaitingNeeds, NeedsQueue>();
   readonly #queues: (NeedsQueue | undefined)[] = [];
@@ -148,7 +148,7 @@ export class Line {
   /** Number of queues whose needs are reservable. */
   #reservable = 0;
 
-  constructor(user: UserLines, kind: Kind) {
+  constructor(user: QueuedUser, kind: Kind) {
     this.user = user;
     this.kind = kind;
   }
@@ -197,7 +197,7 @@ export class Line {
       this.#queues[slot] = queue;
       this.#ranks[slot] = needs.id;
       this.#queueOf.set(needs, queue);
-      needs.lines++;
+      needs.queueCount++;
       if (!queue.isBlocked) needs.open.add(this);
       if (needs.isReservable) this.#reservable++;
     }
@@ -216,7 +216,7 @@ export class Line {
     this.#slots.release(queue.slot);
     this.#queueOf.delete(needs);
     this.#touched.delete(queue);
-    needs.lines--;
+    needs.queueCount--;
     needs.open.delete(this);
     if (needs.isReservable) this.#reservable--;
   }
@@ -240,7 +240,7 @@ export class Line {
     return this.#queueOf.get(needs)?.order.keyOf(stage) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Removes the first stage from the line until all skipped stages are restored. */
+  /** Removes the first stage until all skipped stages are restored. */
   skipFirst(): void {
     const queue = this.#queues[this.#open.heap.top()]!;
     queue.order.skipFirst();
@@ -292,9 +292,9 @@ export class Line {
   }
 }
 
-/** The first stage of its needs in a line. */
+/** The first stage of its needs, of one user and one kind. */
 export interface Contender {
-  readonly line: Line;
+  readonly queues: KindQueues;
   readonly stage: StageView;
   readonly needs: WaitingNeeds;
   readonly key: number;
