@@ -7,7 +7,7 @@ import { csvRow } from '@goshawk/core';
 import type { TaskLimits } from './cgroup.js';
 import { type FailedOutcome, failed, type RunOrder } from './contract.js';
 import { isWithin, programOf, realPathOf } from './paths.js';
-import { limitIn } from './process-limits.js';
+import { limitIn } from './proc-limits.js';
 import { folderProblem } from './spawn-failure.js';
 import type { SpawnOrder } from './spawner-protocol.js';
 

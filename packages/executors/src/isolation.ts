@@ -15,7 +15,7 @@ import { dirname, join, resolve } from 'node:path';
 import { InputError } from '@goshawk/core';
 import { type FailedOutcome, failed, type RunOrder } from './contract.js';
 import { isWithin, programOf, realPathOf } from './paths.js';
-import { limitIn } from './process-limits.js';
+import { limitIn } from './proc-limits.js';
 import { seccompFilter } from './seccomp.js';
 import type { AccountIds, SpawnOrder } from './spawner-protocol.js';
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { LOGIN_OPEN_FILES } from './limits.js';
-import { limitIn } from './process-limits.js';
+import { limitIn } from './proc-limits.js';
 
 /** Descriptors that the spawner needs per command, and for itself. */
 const [PER_RUN, OWN] = [3, 64];

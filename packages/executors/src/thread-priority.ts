@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
-import { limitIn } from './process-limits.js';
+import { limitIn } from './proc-limits.js';
 
 const { PRIORITY_LOW, PRIORITY_HIGHEST } = constants.priority;
 /** Bit of the capability to raise priorities in `CapEff`. */

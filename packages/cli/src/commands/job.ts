@@ -13,7 +13,7 @@ import { InputError, type JobDetail, jobJson, type Output } from '@goshawk/core'
 import { jobPage } from '../jobs/job-page.js';
 import { outcomesOf } from '../jobs/outcomes.js';
 import { specJson } from '../jobs/spec-json.js';
-import { leave, waitForJobs } from '../jobs/waiting.js';
+import { leave, waitForJobs } from '../jobs/wait-for-jobs.js';
 
 export const jobCommand = defineCommand({
   name: 'job',

@@ -14,7 +14,7 @@ import { findCluster, openCluster } from '@goshawk/command/cluster';
 import { givenSpan, InputError, isFinal, type JobState, type Output, present } from '@goshawk/core';
 import { showLogs } from '../jobs/show-logs.js';
 import { endedJson, showResults } from '../jobs/show-results.js';
-import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
+import { exitCodeOf, leave, waitForJobs } from '../jobs/wait-for-jobs.js';
 import { outcomeText } from '../jobs/words.js';
 import { buildJob } from '../submission/build-job.js';
 import { SUBMIT_OPTIONS, type SubmitOptions } from '../submission/options.js';

@@ -2,7 +2,7 @@ import type { JobHandle } from '@goshawk/client';
 import type { Context } from '@goshawk/command';
 import { GoshawkError, type JobDetail, jobJson, type Millis } from '@goshawk/core';
 import { endedJson, showResults } from './show-results.js';
-import { exitCodeOf, leave, waitForJobs } from './waiting.js';
+import { exitCodeOf, leave, waitForJobs } from './wait-for-jobs.js';
 import { outcomeText } from './words.js';
 
 interface Options {

@@ -4,7 +4,7 @@ import { InputError, type JobDetail, type JobEvent, UnreachableError } from '@go
 import { describe, expect, it } from 'vitest';
 import { awaitEnds } from './await-ends.js';
 import { jobDetail, jobSummary, recordingContext, taskCounts } from './jobs.fixture.js';
-import { exitCodeOf, leave, waitForJobs } from './waiting.js';
+import { exitCodeOf, leave, waitForJobs } from './wait-for-jobs.js';
 
 /** Returns a job whose events the test controls. */
 function fakeJob(id: string) {
