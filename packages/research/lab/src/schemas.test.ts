@@ -100,7 +100,7 @@ it.each<[schema: string, ...argv: string[]]>([
     '--policy',
     'carbyne,drf',
   ],
-  ['goshawk.figure/1', 'figure', 'hawk-5', '--jobs', '300', '--workers', '300', '--parallel', '1'],
+  ['goshawk.figure/1', 'figure', 'hawk-5', '--jobs', '60', '--workers', '100', '--parallel', '1'],
   ['goshawk.figure/1', 'figure', 'carbyne-11', '--jobs', '5'],
   ['goshawk.figure/1', 'figure', 'packing-4b', '--jobs', '2000'],
   ['goshawk.figure/1', 'figure', 'slearn-error', '--jobs', '400'],

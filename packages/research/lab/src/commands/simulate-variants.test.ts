@@ -10,11 +10,11 @@ async function simulate(...args: string[]): Promise<Comparison> {
 describe('a simulated policy', () => {
   it('is compared with references, one of which knows all run times', async () => {
     const result = await simulate(
-      'google-like:jobs=300,seed=5',
+      'google-like:jobs=100,seed=5',
       '--policy',
       'goshawk,goshawk-no-delay,omniscient',
       '--workers',
-      '600',
+      '300',
       '--estimator',
       'pilot',
     );
@@ -33,7 +33,7 @@ describe('a simulated policy', () => {
       options: { policy: 'omniscient', networkDelay: 0, estimator: 'oracle' },
       predictor: null,
     });
-    expect(omniscient!.jobs.completed).toBe(300);
+    expect(omniscient!.jobs.completed).toBe(100);
   });
 
   it('is compared with itself on a network without delay', async () => {
