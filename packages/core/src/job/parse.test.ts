@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../limits.js';
 import { parseJobSpec } from './parse.js';
@@ -286,6 +287,26 @@ describe('parsing a job', () => {
     const one = { exec: ['a'], stdout: 'out/o', stderr: './out//o', cwd: '/x' };
     expect(parseJobSpec({ tasks: [one] }).stages).toHaveLength(1);
     expect(() => parseJobSpec({ tasks: [one, one] })).toThrow('several tasks would write to "./out//o"');
+  });
+
+  test('is refused however the two tasks spell its path, unless it is a device', () => {
+    const spelled = (parts: readonly string[]) =>
+      fc
+        .array(fc.constantFrom('', '.', 'x/..', 'x/./y//../..'), {
+          minLength: parts.length,
+          maxLength: parts.length,
+        })
+        .map((detours) => `/${parts.map((part, at) => [detours[at], part].join('/')).join('/')}`);
+    const file = fc
+      .constantFrom('out', 'dev/shm/out', 'device/out', 'data/dev/null', 'dev/null', 'dev/fd/1', 'dev/pts/0')
+      .chain((path) => fc.tuple(fc.constant(path), spelled(path.split('/')), spelled(path.split('/'))));
+    fc.assert(
+      fc.property(file, ([path, one, other]) => {
+        const parse = () => parseJobSpec({ tasks: [one, other].map((stdout) => ({ exec: ['a'], stdout })) });
+        if (['dev/null', 'dev/fd/1', 'dev/pts/0'].includes(path)) parse();
+        else expect(parse).toThrow('several tasks would write');
+      }),
+    );
   });
 
   test.each([
