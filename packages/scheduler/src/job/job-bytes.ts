@@ -8,10 +8,21 @@ export const TASK_BYTES = 64;
 /** Memory of a task whose attempts are only in the journal. */
 export const ARCHIVED_TASK_BYTES = 8;
 
+/** The part of it that is the specification of a plain job. */
+const PLAIN_SPEC_BYTES = 1_000;
+/** Requirements count this often: the scheduler derives needs from them, and central keeps those of all schedulers. */
+const REQUIREMENT_COPIES = 4;
+
 /** Estimates the memory of a job before it runs, in bytes: accurate enough to enforce limits. */
-export function estimateJobBytes(spec: JobSpec): number {
-  const listed = heapBytes([spec.after ?? [], spec.afterOk ?? [], spec.retryOf?.tasks ?? []]);
-  return spec.stages.reduce((sum, { tasks }) => sum + taskListBytes(tasks), JOB_BYTES + listed);
+export function estimateJobBytes({ stages, prefer, ...rest }: JobSpec): number {
+  let tasks = 0;
+  let described = heapBytes(rest) + REQUIREMENT_COPIES * heapBytes(prefer);
+  for (const stage of stages) {
+    const { tasks: list, requires, ...others } = stage;
+    tasks += taskListBytes(list);
+    described += heapBytes(others) + REQUIREMENT_COPIES * heapBytes(requires);
+  }
+  return JOB_BYTES + Math.max(0, described - PLAIN_SPEC_BYTES) + tasks;
 }
 
 function taskListBytes(tasks: TaskList): number {
