@@ -109,6 +109,7 @@ export class Forecaster {
       }
     }
     this.#calibration.keepOnly(active);
+    this.#runTimes.keepOnly(active);
   }
 
   #jobsOf({ schedulers }: ClusterOutline, random: Random): (ActiveJob & { readonly isKnown: boolean })[] {

@@ -31,19 +31,32 @@ export class RunTimes {
   readonly #variations: number[] = [];
   /** Jobs that have been counted, in order. */
   readonly #counted = new Set<string>();
+  /** Estimates of each stage before any of its tasks had completed. Later ones contain what these have shown. */
+  readonly #firstEstimates = new Map<string, (Millis | undefined)[]>();
 
   /** Counts a job once three of its tasks have completed. @param key identifies the job */
   learn(key: string, { stages }: JobOutline): void {
     if (this.#counted.has(key)) return;
-    const measured = stages.filter(({ completed }) => completed >= MEASURED_RUNS);
+    const first = this.#firstEstimates.get(key) ?? [];
+    for (const [index, { completed, estimateMs }] of stages.entries())
+      if (completed === 0) first[index] ??= estimateMs;
+    this.#firstEstimates.set(key, first);
+    const measured = [...stages.entries()].filter(([, { completed }]) => completed >= MEASURED_RUNS);
     if (measured.length === 0) return;
     this.#counted.add(key);
-    for (const { estimateMs, meanMs, deviationMs } of measured) {
+    this.#firstEstimates.delete(key);
+    for (const [index, { meanMs, deviationMs }] of measured) {
       if (meanMs <= 0) continue;
       keep(this.#variations, deviationMs / meanMs);
-      if (estimateMs !== undefined && estimateMs > 0) keep(this.#errors, Math.log(meanMs / estimateMs));
+      const estimateMs = first[index] ?? 0;
+      if (estimateMs > 0) keep(this.#errors, Math.log(meanMs / estimateMs));
     }
     if (this.#counted.size > JOBS_KEPT) this.#counted.delete(this.#counted.values().next().value!);
+  }
+
+  /** Forgets jobs that are not listed any more. */
+  keepOnly(jobs: ReadonlySet<string>): void {
+    for (const job of this.#firstEstimates.keys()) if (!jobs.has(job)) this.#firstEstimates.delete(job);
   }
 
   /** @returns undefined if nothing is known about the run times of the stage */
