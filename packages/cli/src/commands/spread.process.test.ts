@@ -10,6 +10,7 @@ beforeAll(async () => {
 afterAll(() => cluster.stop());
 
 interface TaskRow {
+  readonly index: number;
   readonly state: string;
   readonly worker: string | null;
 }
@@ -26,15 +27,23 @@ async function racks(): Promise<ReadonlyMap<string, string>> {
 }
 
 it('a live cluster runs one task per rack, says why the others wait, and runs them later', async () => {
-  const id = await submit('--tasks', '3', '--spread', 'rack', '--sleep', '4s');
-  const running = async () => (await tasksOf(id)).filter(({ state }) => state === 'running');
-  await expect.poll(async () => (await running()).length).toBe(2);
+  const id = await submit('--tasks', '3', '--spread', 'rack', '--sleep', '1h');
+  let running: readonly TaskRow[] = [];
+  const countRunning = async () => {
+    running = (await tasksOf(id)).filter(({ state }) => state === 'running');
+    return running.length;
+  };
+  await expect.poll(countRunning).toBe(2);
   const rackOf = await racks();
-  expect((await running()).map(({ worker }) => rackOf.get(worker!)).sort()).toEqual(['r1', 'r2']);
+  expect(running.map(({ worker }) => rackOf.get(worker!)).sort()).toEqual(['r1', 'r2']);
   await expect
     .poll(async () => (await cluster.goshawk(['why', id])).stdout)
     .toContain('its job runs at most 1 per rack');
-  expect((await cluster.goshawk(['wait', id])).exitCode).toBe(0);
+  expect((await cluster.goshawk(['cancel', `${id}/${running[0]!.index}`, '--yes'])).exitCode).toBe(0);
+  await expect
+    .poll(async () => (await tasksOf(id)).map(({ state }) => state).sort())
+    .toEqual(['cancelled', 'running', 'running']);
+  expect((await cluster.goshawk(['cancel', id, '--yes'])).exitCode).toBe(0);
 });
 
 it('a gang starts across the racks, and is refused if there are too few', async () => {
