@@ -319,6 +319,10 @@ describe('a loan', () => {
         checkBooks(books);
         for (const { paused, free } of workers) expect([paused, free]).toEqual([0, [3, 3_000]]);
       }),
+      {
+        // The lender takes back its CPU on a full worker.
+        examples: [[[...'start start start lend resume'.split(' ').map((kind) => ({ kind, at: 0 }))]]],
+      },
     );
   });
 });

@@ -467,7 +467,11 @@ export class ClusterBooks implements ClusterView {
     this.#endLoan(run, now);
     worker.takeBack(run);
     this.#limits.occupies(run);
-    for (const [index, amount] of worker.free.entries()) if (amount < 0) worker.free[index] = 0;
+    for (const [index, amount] of worker.free.entries()) {
+      if (amount >= 0) continue;
+      worker.free[index] = 0;
+      worker.isOverbooked = true;
+    }
     worker.limitFreeSlots();
     this.version++;
     if (run.stage.job.long) this.longChanges++;
@@ -624,6 +628,7 @@ export class ClusterBooks implements ClusterView {
       if (run.isConfirmed) worker.confirmSlots(-stage.demand[SLOT]!);
       worker.vacate(run);
       for (const lender of run.lenders) this.resume(lender, how === 'declined' ? lender.pausedAt : now);
+      if (worker.isOverbooked) worker.limitFree();
       worker.limitFreeSlots();
       if (how !== 'lost') this.#freed(worker);
     }

@@ -396,6 +396,8 @@ export class BookedWorker implements WorkerView {
   readonly freed: { readonly kind: 'freed'; readonly worker: WorkerView } = { kind: 'freed', worker: this };
   /** Number of its runs that are paused. */
   paused = 0;
+  /** Whether a run that took back its CPUs left too few for all; the next report of the worker ends that. */
+  isOverbooked = false;
   /** Number of its last match. */
   match = 0;
   /** Index of its bit in the message `occupied`. */
@@ -502,6 +504,7 @@ export class BookedWorker implements WorkerView {
     for (let index = 0; index < Math.max(free.length, this.free.length); index++)
       this.free[index] = free[index] ?? 0;
     this.#gpus?.setFree(this.free[this.#gpuAt]!, gpuParts);
+    this.isOverbooked = false;
   }
 
   /** Sets which runs hold which GPUs, unless the report contradicts the free amount that was set before. */
@@ -522,6 +525,19 @@ export class BookedWorker implements WorkerView {
   /** Slots not used by confirmed runs. */
   get slotsLeft(): number {
     return this.capacity[SLOT]! - this.confirmedSlots;
+  }
+
+  /** Counts at most as much as free as the runs leave, after they have taken more than there is. */
+  limitFree(): void {
+    for (const [index, capacity] of this.capacity.entries()) {
+      if (index === SLOT || index === this.#gpuAt) continue;
+      const used = sumOf(
+        this.runs,
+        (run) => (run.isQueued ? 0 : (run.stage.demand[index] ?? 0)) - (run.lent[index] ?? 0),
+      );
+      this.free[index] = Math.max(0, Math.min(this.free[index] ?? 0, capacity - used));
+    }
+    if (this.runs.length === 0) this.isOverbooked = false;
   }
 
   /** Counts at most as many slots as free as confirmed runs leave. */
