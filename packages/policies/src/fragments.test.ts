@@ -112,6 +112,21 @@ describe('a limit of CPUs', () => {
     }
   });
 
+  test.each([100, 60, 34, 1])('holds for tasks that also request %i of 100 units of memory', (memory) => {
+    for (const cpu of [0.001, 0.3, 0.5]) {
+      const bench = new PolicyBench('goshawk', 4, { slots: 16, capacity: { cpu: 1, memory: 100 } });
+      bench.books.grant(parseUsers('{"mal": {"cpus": 1}}', 'users.json'));
+      bench.need(1, { user: 'mal', tasks: 64, demand: { cpu, memory }, long: true });
+      bench.need(2, { user: 'ann', tasks: 8, demand: { cpu: 1 }, long: true });
+      for (let end = 0; end < 40; end++) {
+        expect(blockedBy(bench, 'mal')).toBeLessThanOrEqual(1);
+        expect(bench.count(1)).toBeGreaterThan(0);
+        bench.now += 100;
+        bench.endAny(end * 7);
+      }
+    }
+  });
+
   test('leaves whole workers to another user', () => {
     const bench = new PolicyBench('goshawk', 4, { slots: 16, capacity: { cpu: 1 } });
     bench.books.grant(parseUsers('{"mal": {"cpus": 1}}', 'users.json'));

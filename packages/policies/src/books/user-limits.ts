@@ -244,16 +244,22 @@ export class RunningLimits {
 
   /**
    * Amounts of a task before its worker is known. One with parts of CPUs takes at least its place, and its part of a CPU that as many
-   * as fit share; or whole CPUs if it selects workers, because others of its user may run elsewhere.
+   * as fit share; or whole CPUs if it selects workers or requests anything else, because others of its user may run elsewhere.
    */
   #firstAmountsOf(needs: Needs, capacity: Vector): readonly number[] {
     const amounts = this.#amountsOf(needs);
     const cpu = needs.demand[CPU] ?? 0;
     if (!isFragment(needs.demand) || cpu === 0) return amounts;
     const shared = cpu < PER_CPU ? 1 / Math.floor(PER_CPU / cpu) : cpu / PER_CPU;
-    const least = needs.requires === undefined ? cpuPerPlace(capacity) / PER_CPU : Math.ceil(shared);
+    const isFree = needs.requires === undefined && isOnlyCpu(needs.demand);
+    const least = isFree ? cpuPerPlace(capacity) / PER_CPU : Math.ceil(shared);
     return amounts.with(CPUS, Math.max(amounts[CPUS]!, shared, least));
   }
+}
+
+function isOnlyCpu(demand: Vector): boolean {
+  for (const [at, amount] of demand.entries()) if (amount > 0 && at !== CPU && at !== SLOT) return false;
+  return true;
 }
 
 function hasTasksOverLimit({ stages }: BookedJob): boolean {
