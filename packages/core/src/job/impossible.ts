@@ -56,7 +56,8 @@ export function whyOutside(
   return `the workers with room for it are not in the ${scope} partition, which ${jobClass} jobs use`;
 }
 
-const STARTS_GANGS = 'the default policy, goshawk, and those of 3Sigma do (`goshawk policies`)';
+const STARTS_GANGS =
+  'the default policy, goshawk, does, and so do easy and those of 3Sigma (`goshawk policies`)';
 const SPREADS = 'the default policy, goshawk, does, and others that match all jobs (`goshawk policies`)';
 const ASK_FOR_LESS = 'request less, or add a larger worker';
 
