@@ -268,7 +268,7 @@ function withAppends(plan: Plan): Plan {
 const OPEN = '5m';
 
 /** Each task carries its index, so that the checker notices a task that runs in place of another. */
-function withIndices(plan: Plan): Plan {
+export function withIndices(plan: Plan): Plan {
   const orders = plan.orders.map((order) => {
     let at = 0;
     const numbered = <T>(tasks: T): T =>

@@ -1,3 +1,4 @@
+import { withIndices } from './draw-plan.js';
 import type { Plan } from './plan.js';
 import { play } from './run.js';
 
@@ -93,5 +94,5 @@ function withTasks(plan: Plan, at: number, tasks: readonly unknown[]): Plan {
   const orders = plan.orders.map((order, i) =>
     i === at ? { ...order, job: { ...order.job, tasks } } : order,
   );
-  return { ...plan, orders: orders as Plan['orders'] };
+  return withIndices({ ...plan, orders: orders as Plan['orders'] });
 }

@@ -60,7 +60,9 @@ function tryAppend(
     return undefined;
   }
   if (!isRepeated && first !== job.taskCount) return conflict(job, first);
-  const refusal = s.ledger.refusal ?? s.overload.refusalOfTasks(job.spec.user, each.length);
+  const { user } = job.spec;
+  const parent = job.parent?.job;
+  const refusal = s.ledger.refusal ?? s.overload.refusalOfTasks(user, each.length, parent);
   if (refusal !== undefined) return refusal;
   const bytes = isRepeated ? 0 : heapBytes(common) * each.length + heapBytes(each);
   if (bytes > LIMITS.appendedBytesMax) return tooLarge(bytes);
@@ -75,13 +77,13 @@ function tryAppend(
     const image = tasks.findIndex((task) => 'exec' in task && task.image !== undefined);
     if (image >= 0) return engineNotRequired(image);
   }
-  const overLimit = s.quotas.refusalOfTasks(job.spec.user, tasks.length, bytes);
+  const overLimit = s.quotas.refusalOfTasks(user, tasks.length, bytes);
   if (tasks.length > 0 && overLimit !== undefined) return overLimit;
   // A request that only closes the job takes no memory, so it is never refused for lack of memory.
   const tooMuch =
     tasks.length === 0
       ? undefined
-      : s.overload.refusalOfBytes(job.spec.user, bytes + tasks.length * TASK_BYTES);
+      : s.overload.refusalOfBytes(user, bytes + tasks.length * TASK_BYTES, parent);
   if (tooMuch !== undefined) return tooMuch;
   s.ledger.appended(job, { first: job.taskCount, tasks, digest, close }, bytes, now);
   job.append(tasks);

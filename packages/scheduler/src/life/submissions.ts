@@ -83,7 +83,7 @@ function trySubmit(
   const asked = userInRequest(message.spec);
   if (owner !== undefined && asked !== undefined && asked !== owner) return otherUser(owner, asked);
   const user = owner ?? asked;
-  const known = knownOrRefused(s, key, user);
+  const known = knownOrRefused(s, key, user, parentInRequest(message.spec));
   if (known !== undefined && !(known instanceof Job)) return known;
   // Recognizes a repeated request without parsing the job, which is slow for large jobs.
   if (known?.client.submitter === from && known.client.submission === message.request)
@@ -224,12 +224,14 @@ function retryAsNew(
  * Returns the job with this key, or an answer that does not depend on the submitted job.
  *
  * @param user owner of the key; undefined: no user
+ * @param parent id of the job whose task submits the job
  * @returns undefined: a new job may be accepted
  */
 function knownOrRefused(
   s: SchedulerState,
   key: string,
   user: string | undefined,
+  parent: string | undefined,
 ): Job | Accepted | Refusal | undefined {
   // Jobs of an earlier incarnation can be queried before there is a policy for new ones.
   if (!s.cluster.isReady) return NOT_READY;
@@ -244,19 +246,20 @@ function knownOrRefused(
     return { ...NOT_LOADED, message: `the job with this key ${NOT_LOADED.message}` };
   if (s.cluster.isDraining || s.config.adopted === true) return DRAINING;
   if (s.ledger.refusal !== undefined) return s.ledger.refusal;
-  return (s.ledger.isShared ? undefined : s.keys.refusal(key)) ?? s.overload.refusal(user);
+  return (s.ledger.isShared ? undefined : s.keys.refusal(key)) ?? s.overload.refusal(user, parent);
 }
 
 /** Checks the limits of the user and of memory. */
 function limitRefusal(s: SchedulerState, spec: JobSpec): Refusal | undefined {
   const { user, stages, retryOf } = spec;
+  const parent = spec.parent?.job;
   const tasks =
     retryOf === undefined ? sumOf(stages, (stage) => countTasks(stage.tasks)) : tasksInRanges(retryOf.tasks);
   const bytes = estimateJobBytes(spec);
   return (
     s.quotas.refusalOf(spec, tasks, bytes) ??
-    s.overload.refusalOf(user, tasks) ??
-    s.overload.refusalOfBytes(user, bytes)
+    s.overload.refusalOf(user, tasks, parent) ??
+    s.overload.refusalOfBytes(user, bytes, parent)
   );
 }
 
@@ -322,6 +325,12 @@ function nothingToRetry({ id, state, spec }: Job, { tasks, failedOnly }: RetryCh
 function userInRequest(spec: unknown): string | undefined {
   const user = (spec as { user?: unknown } | null)?.user;
   return typeof user === 'string' ? user : undefined;
+}
+
+/** The job that an unvalidated specification names as its parent. */
+function parentInRequest(spec: unknown): string | undefined {
+  const job = (spec as { parent?: { job?: unknown } | null } | null)?.parent?.job;
+  return typeof job === 'string' ? job : undefined;
 }
 
 function accepted({ cluster }: SchedulerState, job: Job): Accepted {

@@ -1,4 +1,4 @@
-import { type JobInput, type Payload, parseJobSpec } from '@goshawk/core';
+import { type JobInput, LIMITS, type Payload, parseJobSpec } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LoadLimits } from '../contract.js';
@@ -184,6 +184,57 @@ describe('too much', () => {
         expect(bench.overload.refusalOfBytes('bob', small)).toBeUndefined();
       }),
       { seed: 4, numRuns: 200 },
+    );
+  });
+
+  test('is never every job that a waiting task submits', () => {
+    // Each level adds room for at least one job.
+    const limits = fc.constantFrom<Partial<LoadLimits>>(
+      { activeBytesMax: 1_000_000 },
+      { activeJobsMax: 80 },
+      { activeJobsPerUserMax: 60 },
+    );
+    const nests = fc.array(fc.integer({ min: 0, max: LIMITS.nestedMax }), { minLength: 1, maxLength: 9 });
+    fc.assert(
+      fc.property(limits, nests, fc.nat(9), (limit, depths, extraKilobytes) => {
+        const bench = new Bench(limit, 1e9);
+        const tasks = [{ exec: ['cat', 'x'.repeat(5_000 + 1_000 * extraKilobytes)] }];
+        const bytes = estimateJobBytes(parseJobSpec({ user: 'eve', tasks }));
+        const waiting: { job: Job; depth: number; child?: Job; isServed: boolean }[] = [];
+        const submit = (depth: number, parent?: Job): Job | undefined => {
+          const of = parent && { job: bench.jobs.idOf(parent.number), task: 0, worker: 'w', match: 0 };
+          const input: JobInput = { user: 'eve', tasks, ...(of === undefined ? {} : { parent: of }) };
+          const { overload } = bench;
+          const refusal =
+            overload.refusal('eve', of?.job) ??
+            overload.refusalOf('eve', 1, of?.job) ??
+            overload.refusalOfBytes('eve', bytes, of?.job);
+          if (refusal !== undefined) return undefined;
+          const job = bench.add(input);
+          waiting.push({ job, depth, isServed: depth === 0 });
+          return job;
+        };
+        for (let i = 0; submit(depths[i % depths.length]!) !== undefined; i++);
+        expect(waiting.length).toBeGreaterThan(20);
+        while (waiting.length > 0) {
+          let isProgress = false;
+          for (const each of [...waiting]) {
+            if (each.child?.hasEnded === true) each.isServed = true;
+            if (each.isServed) {
+              bench.end(each.job);
+              waiting.splice(waiting.indexOf(each), 1);
+            } else {
+              if (each.child !== undefined) continue;
+              const child = submit(each.depth - 1, each.job);
+              if (child === undefined) continue;
+              each.child = child;
+            }
+            isProgress = true;
+          }
+          expect(isProgress).toBe(true);
+        }
+      }),
+      { numRuns: 30 },
     );
   });
 

@@ -29,6 +29,11 @@ const NEWEST_WEIGHT = 0.1;
  * user: dynamic thresholds (Choudhury and Hahne, 1998, with α = 3).
  */
 const USER_SHARE = 0.75;
+/**
+ * Further part for each level of jobs that tasks submit. Tasks that wait for their jobs therefore never fill the room of
+ * these, as in a structured buffer pool (Raubold and Haenle, 1976).
+ */
+const LEVEL_SHARE = 0.025;
 /** Part of the limit that each user may use even while growing results of others exceed it, up to the ceiling. */
 const GUARANTEED_SHARE = 0.05;
 const CEILING = 1.2;
@@ -67,8 +72,12 @@ export class Overload implements JobListener {
     this.#refusedSinceEnd = Math.max(0, this.#refusedSinceEnd - 1);
   }
 
-  /** Why no job of this user is accepted, however small; undefined: jobs are accepted. */
-  refusal(user: string | undefined): Refusal | undefined {
+  /**
+   * Why no job of this user is accepted, however small; undefined: jobs are accepted.
+   *
+   * @param parent id of the job whose task submits it
+   */
+  refusal(user: string | undefined, parent?: string): Refusal | undefined {
     const { activeJobsMax } = this.#limits;
     const { activeCount } = this.#jobs;
     if (activeCount >= activeJobsMax) {
@@ -77,16 +86,27 @@ export class Overload implements JobListener {
         `this scheduler holds ${activeCount} active jobs, which is its limit (--active-jobs-max)`,
       );
     }
-    return this.#refusalOfShare(user, 0);
+    return this.#refusalOfShare(user, 0, parent);
+  }
+
+  /**
+   * One user's part of what other users leave, for a job that a task of `parent` submits. Only levels of active jobs at
+   * this scheduler count, and a parent elsewhere as one.
+   */
+  #shareOf(parent: string | undefined): number {
+    let level = 0;
+    for (let id = parent; id !== undefined && level < LIMITS.nestedMax; level++)
+      id = this.#jobs.activeById(id)?.parent?.job;
+    return USER_SHARE + level * LEVEL_SHARE;
   }
 
   /** Why active jobs of this user may not take more memory. */
-  #refusalOfShare(user: string | undefined, bytes: number): Refusal | undefined {
+  #refusalOfShare(user: string | undefined, bytes: number, parent: string | undefined): Refusal | undefined {
     const { activeBytesMax } = this.#limits;
     const own = this.#jobs.activeBytesOf(user);
     const left = activeBytesMax - (this.#jobs.activeBytes - own);
     const guaranteed = Math.min(GUARANTEED_SHARE * activeBytesMax, left + (CEILING - 1) * activeBytesMax);
-    const share = Math.max(USER_SHARE * left, guaranteed, 0);
+    const share = Math.max(this.#shareOf(parent) * left, guaranteed, 0);
     if (own + bytes < share) return undefined;
     const whose = user ?? 'users without a name';
     return this.#refuse(
@@ -99,7 +119,7 @@ export class Overload implements JobListener {
    * Why a job of this size is refused: it does not fit into memory, or would fit only if recently ended jobs of other
    * users were evicted.
    */
-  refusalOfBytes(user: string | undefined, bytes: number): Refusal | undefined {
+  refusalOfBytes(user: string | undefined, bytes: number, parent?: string): Refusal | undefined {
     const { activeBytesMax } = this.#limits;
     const size = `the job takes ${mebibytes(bytes)} of this scheduler’s memory`;
     const most = USER_SHARE * activeBytesMax;
@@ -107,7 +127,7 @@ export class Overload implements JobListener {
       const message = `${size}, which has ${mebibytes(most)} for the jobs of one user`;
       return { code: 'job-too-large', message, hint: TOO_MANY_BYTES_HINT };
     }
-    const refusal = this.#refusalOfShare(user, bytes);
+    const refusal = this.#refusalOfShare(user, bytes, parent);
     if (refusal !== undefined) return refusal;
     if (this.#jobs.hasRoomFor(user, bytes)) return undefined;
     const whose = user ?? 'users without a name';
@@ -121,12 +141,14 @@ export class Overload implements JobListener {
   }
 
   /** Why a job of this user with this many tasks is refused. */
-  refusalOf(user: string | undefined, tasks: number): Refusal | undefined {
+  refusalOf(user: string | undefined, tasks: number, parent?: string): Refusal | undefined {
     const { activeJobsMax, activeJobsPerUserMax, userWaitingTasksMax } = this.#limits;
     const { jobs, waiting } = this.#jobs.activeOf(user);
     const whose = user ?? 'users without a name';
     const left = activeJobsMax - (this.#jobs.activeCount - jobs);
-    if (jobs >= Math.min(activeJobsPerUserMax, Math.ceil(USER_SHARE * left)))
+    const share = this.#shareOf(parent);
+    const most = Math.min((share / USER_SHARE) * activeJobsPerUserMax, share * left);
+    if (jobs >= Math.ceil(most))
       return this.#refuse(
         'user-jobs',
         `${jobs} jobs of ${whose} are active at this scheduler, the most that it holds for one user${jobs < activeJobsPerUserMax ? ' at present' : ''}`,
@@ -142,9 +164,9 @@ export class Overload implements JobListener {
   }
 
   /** Why more tasks for an existing job of this user are refused. */
-  refusalOfTasks(user: string | undefined, tasks: number): Refusal | undefined {
+  refusalOfTasks(user: string | undefined, tasks: number, parent?: string): Refusal | undefined {
     const { userWaitingTasksMax } = this.#limits;
-    const tooMuch = this.#refusalOfShare(user, 0);
+    const tooMuch = this.#refusalOfShare(user, 0, parent);
     if (tasks > 0 && tooMuch !== undefined) return tooMuch;
     const { waiting } = this.#jobs.activeOf(user);
     if (tasks === 0 || waiting + tasks <= userWaitingTasksMax) return undefined;
