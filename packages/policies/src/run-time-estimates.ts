@@ -74,10 +74,16 @@ export class RunTimeEstimates {
     const { stage } = run;
     const startedAt = run.startedAt + run.pausedMs(now);
     const ranMs = now - startedAt;
-    const expectedMs = stage.estimateMs > 0 ? stage.estimateMs : this.taskMs(stage, now);
+    const expectedMs = stage.estimateMs > 0 ? stage.estimateMs : this.#usualMs(stage);
     const known = ranMs < expectedMs ? undefined : meanBeyond(stage, ranMs);
     if (known !== undefined) return startedAt + known;
     return Math.max(now + 1, startedAt + expectedMs, now + ranMs - expectedMs);
+  }
+
+  /** Mean run time of ended tasks: of the stage, or of recent ones. Running tasks would always be expected to end at once. */
+  #usualMs(stage: StageView): Millis {
+    const { ended = 0, endedMs = 0 } = this.#observed.get(stage) ?? {};
+    return ended > 0 ? endedMs / ended : this.#recentMs;
   }
 
   #observedOf(stage: StageView): Observed {

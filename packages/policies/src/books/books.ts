@@ -115,9 +115,10 @@ export class ClusterBooks implements ClusterView {
     if (parent === undefined) return undefined;
     const { match, task, worker } = parent;
     for (const run of this.#byName.get(worker)?.runs ?? []) {
-      // Only the worker knows the task of a match, and refuses a loan by another one.
-      const isIt = match > 0 ? run.match === match : run.task === task;
-      if (isIt && run.stage.job.name === parent.job && run.stage.job.user === user) return run;
+      if (run.stage.job.user !== user) continue;
+      // Only the worker knows the task of a match, which may be of another job (series), and refuses a loan by another one.
+      if (match > 0 ? run.match === match : run.task === task && run.stage.job.name === parent.job)
+        return run;
     }
     return undefined;
   }

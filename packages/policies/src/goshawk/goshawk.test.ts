@@ -712,6 +712,15 @@ describe('jobs that fit nowhere', () => {
     expect(bench.count(1)).toBe(1);
   });
 
+  test('leave room to others while a task of unknown run time, which has run for long, keeps them waiting', () => {
+    const bench = cluster(1, 0, { slots: 4, capacity: { cpu: 4 } });
+    bench.need(9, { part: 'pilots', jobTasks: 50, estimateMs: 0, demand: { cpu: 1 } });
+    bench.need(1, { demand: { cpu: 4 }, estimateMs: SECOND });
+    bench.now = 60 * SECOND;
+    bench.need(2, { tasks: 3, demand: { cpu: 1 }, estimateMs: 10 * SECOND });
+    expect([bench.count(1), bench.count(2)]).toEqual([0, 3]);
+  });
+
   test('get a new reservation when its worker leaves, and lose it when the job ends', () => {
     const bench = cluster(2, 0, { slots: 2, capacity: { cpu: 2 } });
     bench.need(9, { tasks: 4, demand: { cpu: 1 }, estimateMs: 19_500 });

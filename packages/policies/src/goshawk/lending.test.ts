@@ -322,6 +322,14 @@ describe('a job that a running task has submitted', () => {
     expect(bench.runOf(1).pausedMs(bench.now)).toBe(0);
   });
 
+  test('runs on the CPUs of its parent also if that follows a task of another job in a series', () => {
+    const bench = cluster(1);
+    bench.need(1, { estimateMs: 100, user: 'ann', mayLend: true });
+    bench.now = 1_000;
+    bench.need(3, { user: 'ann', parent: { ...parentOf(bench, 1), job: '2' } });
+    expect(bench.count(3)).toBe(1);
+  });
+
   test('may have children itself, and each end in any order leaves the books right', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 8 }), fc.array(fc.nat(), { maxLength: 10 }), (depth, ends) => {
@@ -404,7 +412,7 @@ describe('a job that a running task has submitted', () => {
   test.each<readonly [string, Need, (parent: ParentRun) => ParentRun]>([
     ['of another user', { user: 'ben' }, (parent) => parent],
     ['that has ended', { user: 'ann' }, (parent) => ({ ...parent, match: 77 })],
-    ['of another job', { user: 'ann' }, (parent) => ({ ...parent, job: '3' })],
+    ['of another job', { user: 'ann' }, (parent) => ({ ...parent, job: '3', match: 0 })],
     ['at another worker', { user: 'ann' }, (parent) => ({ ...parent, worker: 'w1' })],
   ])('cannot name a run %s', (_, child, change) => {
     const bench = cluster(1);
