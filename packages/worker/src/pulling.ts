@@ -98,6 +98,12 @@ export class Pulling {
     if (this.#free < this.#reportedFree || slots.longCount < this.#reportedLong) this.pull();
   }
 
+  /** Reports that a task was rejected. Central counts it until a report, which a full worker need not send before a task ends. */
+  rejected(): void {
+    if (this.#free === 0) this.pull();
+    else this.correctReport();
+  }
+
   pull(): void {
     const { membership } = this.#w;
     if (!this.#isOn() || !this.#w.takesWork) return;

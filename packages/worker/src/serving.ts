@@ -93,7 +93,7 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
     if (w.takesWork && !slots.owesCpus) return run(w, slot, from, message, now);
     giveBackTask(w, from, message, message.stage);
     placementOver(w, asked);
-    slots.release(slot);
+    release(w, slot, now);
     return reportIfDrained(w);
   }
   // Ignores a duplicate of a task that runs or has ended here.
@@ -112,7 +112,7 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
     reportBorrowing(w, started);
   } else if (!w.canRun(message.demand)) w.ahead.keep({ owner: from, message, entry });
   else run(w, slots.ask(entry, 0, now), from, message, now);
-  w.finder?.answered(message, now);
+  w.finder?.answered(message, entry !== undefined, now);
 }
 
 /** Adds a task to the chunk of a running task. */
@@ -145,8 +145,7 @@ export function refused(w: WorkerParts, from: Address, ask: number, now: Millis)
   const slot = slots.indexOfAsk(ask);
   if (slot < 0) return w.finder?.refused(from, ask, now);
   placementOver(w, slots.entryAt(slot)!);
-  slots.release(slot);
-  serveOrFind(w, now);
+  release(w, slot, now);
 }
 
 /** Runs the task in the slot, which has asked for it. */
@@ -269,13 +268,19 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
     return w.armSweep(now);
   }
   giveBackChunk(w, answered);
-  const hasBorrowed = slots.isBorrowing(slot);
-  if (hasBorrowed) endLoan(w, slot, now);
+  endLoan(w, slot, now);
+  release(w, slot, now, isAnnounced);
+  if (wasAlone) resumeAccepting(w, now);
+}
+
+/** Releases the slot, and serves or finds another task unless the worker owes its CPUs. */
+function release(w: WorkerParts, slot: number, now: Millis, isAnnounced = false): void {
+  const { slots } = w;
+  const ownsNoCpu = slots.owesCpus || slots.isBorrowing(slot);
   slots.release(slot);
   serveOrFind(w, now, isAnnounced);
-  // Central counts the CPUs of the loan as used by this task.
-  if (hasBorrowed && slots.idleCount === 0) w.finder?.report();
-  if (wasAlone) resumeAccepting(w, now);
+  // Central counts the task until the next report, although its end frees no CPU.
+  if (ownsNoCpu && slots.idleCount === 0) w.finder?.report();
 }
 
 /** Runs the next task of a chunk in the free slot, if its demand fits. */

@@ -86,10 +86,12 @@ export class WorkFinder {
       : this.#pulling.accept(from, message, hasLenders);
   }
 
-  /** Handles the outcome of a task that arrived: it runs here, is kept, or was returned. */
-  answered({ ask }: MessageOf<'run'>, now: Millis): void {
+  /** Handles the outcome of a task that arrived: it runs here or is kept, or was returned. */
+  answered({ ask, borrows }: MessageOf<'run'>, isTaken: boolean, now: Millis): void {
     if (ask > 0) this.freed(now);
-    else this.#pulling.correctReport();
+    // The owner returns the match of a borrower to central.
+    else if (isTaken || borrows !== undefined) this.#pulling.correctReport();
+    else this.#pulling.rejected();
   }
 
   /** Records that a task from any source runs here. */

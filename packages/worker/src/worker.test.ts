@@ -488,6 +488,17 @@ describe('a match', () => {
     expect(bench.take('declined')).toMatchObject([{ job: 1 }]);
   });
 
+  test('that a full worker declines is reported at once, because no slot becomes free', () => {
+    const bench = matched();
+    bench.receive(OWNER, run(1, 1));
+    bench.take('pull');
+    bench.receive(OWNER, run(2, 2));
+    expect(bench.takeAll()).toMatchObject([
+      { type: 'declined', job: 2 },
+      { type: 'pull', free: 0, heard: [2], runs: [1] },
+    ]);
+  });
+
   test('of the previous central is never taken for one of the next', () => {
     const bench = matched();
     bench.receive(OWNER, run(3, 1));
@@ -1066,20 +1077,26 @@ describe('loans of CPUs', () => {
     expect(bench.kills).toEqual([{ slot: 0, reason: 'timeout' }]);
   });
 
-  test('end after their time: lender and borrower share the CPU, and nothing starts before one has ended', () => {
-    const bench = lending();
-    bench.now = 6_000;
-    bench.worker.wake('loan', 1, bench.now);
-    bench.worker.checkInvariants();
-    expect(bench.pauses.at(-1)).toEqual({ slot: 0, on: false });
-    const sent = bench.takeAll();
-    expect(sent.filter(({ type }) => type === 'lent').at(-1)).toMatchObject({ job: 2, from: [] });
-    expect(sent.filter(({ type }) => type === 'pull').at(-1)).toMatchObject({ free: 0, spare: { cpu: 0 } });
-    end(bench, 1);
-    expect(bench.take('pull')).toMatchObject([{ free: 0 }]);
-    end(bench, 0);
-    expect(bench.take('pull')).toMatchObject([{ free: 1 }]);
-  });
+  test.each([
+    ['borrower', 1, 0],
+    ['lender', 0, 1],
+  ] as const)(
+    'end after their time: both share the CPU, and the end of the %s is reported, although it frees none',
+    (_, first, last) => {
+      const bench = lending();
+      bench.now = 6_000;
+      bench.worker.wake('loan', 1, bench.now);
+      bench.worker.checkInvariants();
+      expect(bench.pauses.at(-1)).toEqual({ slot: 0, on: false });
+      const sent = bench.takeAll();
+      expect(sent.filter(({ type }) => type === 'lent').at(-1)).toMatchObject({ job: 2, from: [] });
+      expect(sent.filter(({ type }) => type === 'pull').at(-1)).toMatchObject({ free: 0, spare: { cpu: 0 } });
+      end(bench, first);
+      expect(bench.take('pull')).toMatchObject([{ free: 0, runs: [last + 1] }]);
+      end(bench, last);
+      expect(bench.take('pull')).toMatchObject([{ free: 1, runs: [] }]);
+    },
+  );
 
   test.each([
     ['end after their time', (bench: Bench) => bench.worker.wake('loan', 1, bench.now)],
@@ -1104,7 +1121,7 @@ describe('loans of CPUs', () => {
     bench.receive(OWNER, { type: 'cancelTask', job: 1, task: 0, attempt: 1 });
     expect(bench.kills).toEqual([{ slot: 0, reason: 'cancelled' }]);
     end(bench, 0);
-    expect(bench.take('pull')).toEqual([]);
+    expect(bench.take('pull')).toMatchObject([{ free: 0, runs: [2] }]);
     end(bench, 1);
     expect([bench.pauses.length, bench.take('pull')]).toMatchObject([1, [{ free: 1 }]]);
   });

@@ -257,6 +257,33 @@ describe('a worker', () => {
     expect(bench.sent).toEqual([{ to: OWNER, message: { type: 'checkMatch', job: 7, worker: 0, match: 1 } }]);
   });
 
+  test('that is full reports again if it has fewer tasks than central counts', () => {
+    const stale = (bench: Bench, at: number) => bench.dispatcher.isStale(at as Address, 1, bench.now);
+    const bench = new Bench(0);
+    bench.open(0);
+    // The loan has ended before its borrower, so that both use the slot.
+    bench.found(0, [{ match: 1 }, { task: 1, match: 2, lenders: [] }]);
+    expect([bench.running(1), bench.dispatcher.isStale(0 as Address, 2, 0), stale(bench, 0)]).toEqual([
+      2,
+      false,
+      true,
+    ]);
+    bench.pull(0, { heard: [], free: 0, runs: [2] });
+    expect([bench.running(1), stale(bench, 0)]).toEqual([1, false]);
+    // A slot announced too early: the worker has declined the second match, unless that is in flight.
+    bench.open(1);
+    bench.pull(1);
+    bench.need(2);
+    bench.pull(1, { heard: [1] });
+    bench.need(3);
+    bench.pull(1, { heard: [1], free: 0, runs: [1] });
+    expect([bench.running(2), bench.running(3), stale(bench, 1)]).toEqual([1, 1, false]);
+    bench.now = LOST_AFTER_MS;
+    expect(stale(bench, 1)).toBe(true);
+    bench.pull(1, { heard: [1, 2], free: 0, runs: [1] });
+    expect([bench.running(3), stale(bench, 1)]).toEqual([0, false]);
+  });
+
   test('that is lost loses its runs, and continues the numbers of its matches when it returns', () => {
     const bench = new Bench(1);
     bench.need(1);

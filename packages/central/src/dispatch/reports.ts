@@ -1,4 +1,4 @@
-import { type Environment, GPU, type MessageOf, type Millis, SLOT, unitsFree } from '@goshawk/core';
+import { type Environment, GPU, type MessageOf, type Millis, SLOT, sumOf, unitsFree } from '@goshawk/core';
 import {
   type BookedRun,
   type BookedWorker,
@@ -156,13 +156,20 @@ export function namedRun(
   return run?.named?.attempt === attempt ? run : undefined;
 }
 
-/** Returns whether the books show more busy slots than the worker reported, so that it should report them again. */
+/**
+ * Returns whether the books show more busy slots than the worker has, so that it should report again. They may show more than
+ * there are slots: tasks that have outlasted their loans, or a declined task.
+ */
 export function isPullStale(s: ReportState, worker: BookedWorker, busy: number, now: Millis): boolean {
-  return (
-    worker.open &&
-    worker.capacity[SLOT]! - busy > worker.free[SLOT]! &&
-    worker.runs.every((run) => run.isConfirmed || now - run.queriedAt >= s.inFlightMs.started)
-  );
+  if (!worker.open) return false;
+  const { capacity, free, runs } = worker;
+  if (capacity[SLOT]! - busy <= free[SLOT]! && busySlots(runs) <= busy) return false;
+  return runs.every((run) => run.isConfirmed || now - run.queriedAt >= s.inFlightMs.started);
+}
+
+/** Number of slots that the runs use, including those in flight. */
+function busySlots(runs: readonly BookedRun[]): number {
+  return sumOf(runs, ({ stage, lent, isQueued }) => (isQueued ? 0 : stage.demand[SLOT]! - (lent[SLOT] ?? 0)));
 }
 
 /**
