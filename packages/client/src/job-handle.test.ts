@@ -500,7 +500,7 @@ describe('a request about a job', () => {
     const sockets: Socket[] = [];
     hung.on('connection', (socket) => {
       sockets.push(socket.on('error', () => {}));
-      // Those of the client and of its first probe.
+      // The client and its first probe have connected.
       if (sockets.length < 2) return;
       hung.close();
       for (const each of sockets) each.destroy();

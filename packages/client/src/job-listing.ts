@@ -94,7 +94,7 @@ export async function listJobs(session: Session, options: JobsOptions): Promise<
   checkCount('limit', limit, 1, LIMIT_MAX);
   checkCount('from', from, 0, Number.MAX_SAFE_INTEGER);
   if (exit !== undefined) checkCount('exit', exit, 1, 255);
-  let after = options.after === undefined ? undefined : placeIn(options.after);
+  let after = options.after === undefined ? undefined : cursorIn(options.after);
   const withAll = all || from > 0 || after !== undefined;
   const endedMax = withAll ? LIMIT_MAX : ENDED_SHOWN;
   const jobs: JobSummary[] = [];
@@ -155,7 +155,7 @@ function textOf({ ended, at, id }: JobCursor): string {
 }
 
 /** @throws InputError */
-function placeIn(text: string): JobCursor {
+function cursorIn(text: string): JobCursor {
   const [, kind, at, id] = /^([ea])\.(\d+(?:\.\d+)?(?:e\+\d+)?)\.([^.]+)$/.exec(text) ?? [];
   if (at === undefined || id === undefined)
     throw new InputError('bad-cursor', 'after: expected the cursor of a list of jobs');

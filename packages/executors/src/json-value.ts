@@ -25,8 +25,11 @@ export function encodeValue(value: unknown, bytesMax: number): EncodedValue {
 }
 
 function tooLarge(bytesMax: number): EncodedValue {
-  const message = `the value takes more than ${bytesMax} bytes as JSON: write it to a file and return the path`;
-  return { problem: 'too-large', message };
+  return { problem: 'too-large', message: tooLargeMessage(bytesMax) };
+}
+
+export function tooLargeMessage(bytesMax: number): string {
+  return `the value takes more than ${bytesMax} bytes as JSON: write it to a file and return its path`;
 }
 
 class TooLarge extends Error {}

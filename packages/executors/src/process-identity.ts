@@ -107,7 +107,7 @@ export function usageOfGroups(groups: { has(group: number): boolean }): Map<numb
   return sums;
 }
 
-/** What proc(5) shows of a process that exits, from before it closes its descriptors until it is reaped. */
+/** Describes a process that exits, as proc(5) shows it from before it closes its descriptors until it is reaped. */
 export interface Exiting {
   /** The signal that ended it; 0: none. */
   readonly fatalSignal: number;

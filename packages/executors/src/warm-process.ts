@@ -14,6 +14,7 @@ import {
   type RunSink,
   type Usage,
 } from './contract.js';
+import { tooLargeMessage } from './json-value.js';
 import {
   ERROR_MESSAGE_LENGTH_MAX,
   VALUE_CHANNELS_MAX,
@@ -369,8 +370,7 @@ export class WarmProcess {
       return { ...failed('exit-code', message), exitCode: 1, ...(isTooLarge ? {} : { value }) };
     }
     if (!isTooLarge) return { kind: 'completed', value, exitCode: 0 };
-    const what = `the value takes more than ${this.#valueBytesMax} bytes as JSON: write it to a file and return its path`;
-    return failed('result-too-large', what);
+    return failed('result-too-large', tooLargeMessage(this.#valueBytesMax));
   }
 
   #close(): void {

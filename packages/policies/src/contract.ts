@@ -343,7 +343,7 @@ export interface PolicyModule<Options extends PolicyOptions = PolicyOptions> {
   readonly solves?: boolean;
   /** Owners declare whole jobs: stages, predecessors, demands, estimates, deadline, weight, user. */
   readonly declares: boolean;
-  /** Which tasks the policy starts together, with `Draft.gang`: those of stages with `gang`, or of all stages. Default: none. */
+  /** Says which tasks the policy starts together, with `Draft.gang`: those of stages with `gang`, or of all stages. Default: none. */
   readonly gangs?: GangRule;
   /** Whether a job that has not started by its deadline fails. Its owner enforces this, by its clock. */
   abandons?(options: Options): boolean;

@@ -60,7 +60,7 @@ it('stragglers are the given share of all runs, and take the given number of tim
   const runs = ends.flatMap(({ runsMs }) => [...runsMs]);
   const slow = runs.filter((ms) => Math.round(ms) === 80 * SECOND);
   expect(runs.filter((ms) => Math.round(ms) === 10 * SECOND)).toHaveLength(runs.length - slow.length);
-  // Of 2,000 draws; five standard deviations.
+  // The bounds are five standard deviations of 2,000 draws.
   expect(slow.length / runs.length).toBeGreaterThan(0.155);
   expect(slow.length / runs.length).toBeLessThan(0.245);
 });

@@ -15,6 +15,7 @@ import {
   csvRow,
   dayText,
   formatDuration,
+  hoursKnown,
   InputError,
   type Millis,
   NO_USAGE,
@@ -27,7 +28,6 @@ import {
   usageSumsJson,
 } from '@goshawk/core';
 
-const HOUR_MS = 3_600_000;
 const UNKNOWN = 'unknown';
 
 export const usageCommand = defineCommand({
@@ -131,13 +131,12 @@ const AMOUNTS: readonly Column<Amounts>[] = [
   {
     title: 'used h',
     align: 'right',
-    of: ({ cpuUsedMs, cpuUnknownMs }) => (cpuUsedMs === 0 && cpuUnknownMs > 0 ? UNKNOWN : hours(cpuUsedMs)),
+    of: ({ cpuUsedMs, cpuUnknownMs }) => hours(cpuUsedMs, cpuUnknownMs),
   },
   {
     title: 'GiB h',
     align: 'right',
-    of: ({ memoryMs, memoryUnknownMs }) =>
-      memoryMs === 0 && memoryUnknownMs > 0 ? UNKNOWN : hours(memoryMs),
+    of: ({ memoryMs, memoryUnknownMs }) => hours(memoryMs, memoryUnknownMs),
   },
   { title: 'GPU h', align: 'right', of: ({ gpuMs }) => hours(gpuMs) },
   {
@@ -179,8 +178,10 @@ interface Line {
 }
 
 /** A few significant digits. */
-function hours(ms: Millis): string {
-  const value = ms / HOUR_MS;
+/** @param unknownMs as in `hoursKnown` */
+function hours(ms: Millis, unknownMs: Millis = 0): string {
+  const value = hoursKnown(ms, unknownMs);
+  if (value === undefined) return UNKNOWN;
   if (value >= 1_000) return `${Math.round(value)}`;
   return value.toFixed(value < 10 ? 4 : 2);
 }

@@ -182,15 +182,22 @@ export function parseDay(given: string, what: string, now: Millis): number {
 
 const HOUR_MS = 3_600_000;
 
+/**
+ * Returns a sum in hours; undefined if it is known of no attempt.
+ *
+ * @param unknownMs run time of the attempts of which it is unknown
+ */
+export function hoursKnown(sumMs: number, unknownMs: Millis): number | undefined {
+  return sumMs === 0 && unknownMs > 0 ? undefined : sumMs / HOUR_MS;
+}
+
 export const usageSumsTable = json.table<UsageSums>()((of) => ({
   ...json.same(usageSumsView, 'attempts', 'completed', 'failed', 'cancelled', 'preempted', 'lost'),
   runHours: of(json.number, ({ runMs }) => runMs / HOUR_MS),
   cpuHours: of(json.number, ({ cpuMs }) => cpuMs / HOUR_MS),
   cpuUsedHours: doc(
     'CPU time that the kernel measured; null: of no attempt.',
-    of(json.orNull(json.number), ({ cpuUsedMs, cpuUnknownMs }) =>
-      cpuUsedMs === 0 && cpuUnknownMs > 0 ? undefined : cpuUsedMs / HOUR_MS,
-    ),
+    of(json.orNull(json.number), ({ cpuUsedMs, cpuUnknownMs }) => hoursKnown(cpuUsedMs, cpuUnknownMs)),
   ),
   cpuUnknownHours: doc(
     'Run time of the attempts whose CPU time was not measured.',
@@ -198,9 +205,7 @@ export const usageSumsTable = json.table<UsageSums>()((of) => ({
   ),
   memoryGibHours: doc(
     'Sum over the attempts that requested memory; null: no attempt did.',
-    of(json.orNull(json.number), ({ memoryMs, memoryUnknownMs }) =>
-      memoryMs === 0 && memoryUnknownMs > 0 ? undefined : memoryMs / HOUR_MS,
-    ),
+    of(json.orNull(json.number), ({ memoryMs, memoryUnknownMs }) => hoursKnown(memoryMs, memoryUnknownMs)),
   ),
   memoryUnknownHours: doc(
     'Run time of the attempts that did not request memory.',

@@ -49,7 +49,7 @@ export class Waiting {
   /** Users with stages for which a reservation may help, by kind. */
   readonly #reservable = this.#byKind();
   readonly #blocked = new Map<string, BlockedSize>();
-  /** Those with skipped stages. */
+  /** Has the queues with skipped stages. */
   readonly #skipped = new Set<KindQueues>();
 
   constructor(byUser: boolean) {

@@ -147,10 +147,10 @@ describe('a scheduler’s history of run times', () => {
       ['what jobs like it have taken', 'history', [4_000, 6_000], { name: 'nightly', tasks: tasks(2) }],
       ['what is guessed of too few tasks to sample', 'auto', erratic, { name: 'nightly', tasks: tasks(2) }],
       ['what is guessed while pilots run', 'hybrid', [4_000, 6_000], { name: 'nightly', tasks: tasks(20) }],
-    ])('%s', (_, estimator, learnt, spec) => {
+    ])('%s', (_, estimator, learned, spec) => {
       const learner = new Learner();
       learner.estimators.setPolicy({ ...DEFAULT_POLICY, estimator });
-      for (const runMs of learnt) learner.learn(endedJob(runMs));
+      for (const runMs of learned) learner.learn(endedJob(runMs));
       const estimatorStates = learner.estimators.takeStates();
       const needs = (before?: DurableBench) => {
         const bench = new DurableBench(before?.inheritance(), 100, false, { estimatorStates });

@@ -123,7 +123,7 @@ test('a task that requests nothing counts one CPU, and its memory is unknown', (
   expect(usage(there)).toMatchObject([{ cpuMs: 1_000, memoryMs: 0, memoryUnknownMs: 1_000, gpuMs: 0 }]);
 });
 
-test('measured CPU time is summed, and run time without it is told apart, also after a restart', () => {
+test('measured CPU time is summed, and run time without it is summed separately, also after a restart', () => {
   const there = bench();
   there.submit({ user: 'ann', retries: 3, tasks: [{ sleep: 1 }, { sleep: 1 }, { sleep: 1 }] });
   there.commit();

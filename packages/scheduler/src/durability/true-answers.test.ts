@@ -171,7 +171,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** What the client of a request believes about it, by the rules of the SDK's requests. */
+/** Keeps what the client of a request believes about it, by the rules of the SDK's requests. */
 class Believer {
   verdict: 'open' | 'accepted' | 'refused' | 'unknown' = 'open';
   /** Number of copies without an answer, by the incarnation to which they were sent. */

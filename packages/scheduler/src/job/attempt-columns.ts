@@ -277,7 +277,7 @@ export class AttemptColumns {
   }
 
   protected putWorker(task: TaskIndex, worker: Address): void {
-    // Nobody is the default: it takes no memory.
+    // The default takes no memory.
     if (worker === NOBODY && this.#pageOf(task)?.workers.length === 0) return;
     const page = this.#writablePageOf(task);
     if (page === undefined) this.#rowOf(task).worker = worker;

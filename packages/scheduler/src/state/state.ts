@@ -130,7 +130,7 @@ export class SchedulerState {
     endedFates: new Deque<FateOfJob>(),
     isApplying: false,
   };
-  /** Which jobs those of a user may depend on. See `life/predecessor-rights.ts`. */
+  /** Decides which jobs those of a user may depend on. See `life/predecessor-rights.ts`. */
   readonly rights = {
     checks: new Map<string, RightsCheck>(),
     /** Addresses of owners that central has named, by the tags of their jobs. */

@@ -30,7 +30,7 @@ test('an estimate that was first seen with completed tasks teaches nothing', () 
   expect(sigmaAfter(jobOf(stage(1, 10_000, 10_000)), jobOf(stage(3, 10_000, 10_000)))).toBe(0.7);
 });
 
-test('stages of a job are told apart, and jobs that are not listed any more are forgotten', () => {
+test('stages of a job have estimates of their own, and jobs that are not listed any more are forgotten', () => {
   const first = jobOf(stage(0, 1_000), stage(0, 5_000));
   const last = jobOf(stage(3, 1_000, 1_000), stage(3, 5_000, 5_000));
   expect(sigmaAfter(first, last)).toBeLessThan(0.3);
