@@ -87,13 +87,18 @@ export class TestCluster {
   }
 
   /**
+   * Drains the cluster and stops it. A failed test may leave jobs that run for hours, which a drain waits for: after 20 s
+   * the cluster stops without them, so that the error of the test is the one that is reported.
+   *
    * @returns the exit code and output of `up`
    * @throws if it has not exited after a minute, with the processes still running, which are killed
    */
   async stop(): Promise<Finished> {
     this.#up.kill('SIGINT');
+    const again = setTimeout(() => this.#up.kill('SIGINT'), 20_000);
     const timer = setTimeout(() => this.#giveUp(), 60_000);
     const finished = await this.#up.finished;
+    clearTimeout(again);
     clearTimeout(timer);
     await removeFolder(this.folder);
     if (this.#leftOver !== undefined) throw new Error(this.#leftOver);

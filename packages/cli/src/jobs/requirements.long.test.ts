@@ -53,6 +53,7 @@ describe.each([
       const hog = await cluster.submit({
         tasks: { count: 2, run: { sleep: '1h' } },
         estimate: '1h',
+        lend: false,
         require: { zone: 'eu' },
       });
       await expect.poll(async () => (await hog.describe()).tasks.running, { timeout: 60_000 }).toBe(2);
