@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -91,7 +91,8 @@ export class TestCluster {
    * the cluster stops without them, so that the error of the test is the one that is reported.
    *
    * @returns the exit code and output of `up`
-   * @throws if it has not exited after a minute, with the processes still running, which are killed
+   * @throws if it has not exited after a minute, with the processes still running, which are killed, and if a process
+   *   logged that it could not encode a message, since its reader then waits in vain
    */
   async stop(): Promise<Finished> {
     this.#up.kill('SIGINT');
@@ -100,9 +101,23 @@ export class TestCluster {
     const finished = await this.#up.finished;
     clearTimeout(again);
     clearTimeout(timer);
+    const unsendable = await this.#unsendable();
     await removeFolder(this.folder);
-    if (this.#leftOver !== undefined) throw new Error(this.#leftOver);
+    const problem = this.#leftOver ?? unsendable;
+    if (problem !== undefined) throw new Error(problem);
     return finished;
+  }
+
+  /** Returns the first line of a log about a message that could not be encoded. */
+  async #unsendable(): Promise<string | undefined> {
+    const logs = join(this.folder, 'data', 'logs');
+    // A test may have removed the folder.
+    for (const name of await readdir(logs).catch(() => [])) {
+      const lines = (await readFile(join(logs, name), 'utf8')).split('\n');
+      const found = lines.find((line) => line.includes('"cause":"unsendable"'));
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
 
   #giveUp(): void {

@@ -1,6 +1,6 @@
 import { type Counters, counters } from './cluster-view.js';
 import { bytes, count, flag, list, number, optional, record } from './fields/fields.js';
-import { name, slots } from './fields/records.js';
+import { name } from './fields/records.js';
 import type { Millis } from './ids.js';
 import { type ClusterShares, shareHolders, sharesByUser } from './job/shares.js';
 import { LIMITS } from './limits.js';
@@ -53,7 +53,8 @@ export const historyPage = record({
   points: list(historyPoint, HISTORY_POINTS_PER_PAGE),
   /** The lists of workers of these points. */
   rosters: list(
-    record({ id: count, workers: list(record({ name, slots }), LIMITS.membersMax) }),
+    // A lost worker has 0 slots.
+    record({ id: count, workers: list(record({ name, slots: count }), LIMITS.membersMax) }),
     HISTORY_POINTS_PER_PAGE,
   ),
   atEnd: flag,
