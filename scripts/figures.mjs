@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
+import { counted } from '@goshawk/core';
+import { FIGURES } from '@goshawk/papers/figures';
 import { readOptions } from './options.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -10,8 +13,8 @@ const OUT = join(ROOT, '.goshawk/figures');
 
 /*
  * The verdicts of docs/PAPERS.md, each with its command. Without --check, the figures run again, and the data gets
- * their verdicts. Results do not depend on the machine. Figures with equal options share runs, and a run that was
- * interrupted continues.
+ * their verdicts. Results do not depend on the machine; those of timed figures do, and --check leaves them out. Figures
+ * with equal options share runs, and a run that was interrupted continues.
  */
 const options = readOptions('npm run figures -- [--check] [--only ID,ID] [--add "ID ID OPTIONS"]', {
   check: false,
@@ -42,6 +45,10 @@ const chosen =
 /** Figures by their options. */
 const groups = new Map();
 for (const id of chosen) {
+  if (options.check && isTimed(id)) {
+    console.log(`${id}: wall times, not compared`);
+    continue;
+  }
   const given = optionsOf(options.add ?? printed.get(id).command);
   groups.set(given, [...(groups.get(given) ?? []), id]);
 }
@@ -79,16 +86,21 @@ function optionsOf(words) {
   return words.slice(idsOf(words).join(' ').length);
 }
 
+function isTimed(id) {
+  return FIGURES.find((figure) => figure.id === id).isTimed === true;
+}
+
 /** Runs figures. @returns by id, a row for each claim */
 function rowsOf(ids, given) {
+  const load = loadavg()[0].toFixed(1);
   const bin = join(ROOT, 'packages/cli/bin/goshawk.js');
   const words = given === '' ? [] : given.trim().split(' ');
   const args = [bin, 'figure', ...ids, ...words, '--quiet', '--out', OUT];
   execFileSync(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  return new Map(ids.map((id) => [id, rowsIn(id, given)]));
+  return new Map(ids.map((id) => [id, rowsIn(id, given, load)]));
 }
 
-function rowsIn(id, given) {
+function rowsIn(id, given, load) {
   const { workload, paper, seeds, claims } = JSON.parse(readFileSync(join(OUT, `${id}.json`), 'utf8'));
   const commit = execFileSync('git', ['rev-parse', '--short=8', 'HEAD'], {
     cwd: ROOT,
@@ -97,8 +109,9 @@ function rowsIn(id, given) {
   const theirs = paper.jobs === null ? '' : ` (the paper: ${paper.jobs.toLocaleString('en-US')})`;
   const run = `${workload.jobs.toLocaleString('en-US')} jobs${theirs}, ${seeds.length === 1 ? 'one seed' : `${seeds.length} seeds`}`;
   const today = new Date().toISOString().slice(0, 10);
+  const machine = isTimed(id) ? `; ${counted(availableParallelism(), 'CPU')}, load ${load} before` : '';
   return claims.map(({ section, text, ours, verdict }, index) => [
-    index === 0 ? `\`goshawk figure ${id}${given}\`: ${run}; ${today}, ${commit}` : '',
+    index === 0 ? `\`goshawk figure ${id}${given}\`: ${run}; ${today}, ${commit}${machine}` : '',
     section,
     text,
     ours,
@@ -124,13 +137,11 @@ function listOf(cells) {
 
 /** Claims of each paper by verdict; of figures that have not been measured, only their number. */
 function summaryOf(measured) {
-  const args = [join(ROOT, 'packages/cli/bin/goshawk.js'), 'figure', '--list', '--json'];
-  const { figures } = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }));
   const verdicts = ['holds', 'in direction', 'does not hold', 'not confirmed'];
   // Those of our own policy belong to no paper.
-  const papers = [...new Set(figures.map(({ paper }) => paper.name))].filter((name) => name !== 'Goshawk');
+  const papers = [...new Set(FIGURES.map(({ paper }) => paper.name))].filter((name) => name !== 'Goshawk');
   const rows = papers.map((name) => {
-    const own = figures.filter(({ paper }) => paper.name === name);
+    const own = FIGURES.filter(({ paper }) => paper.name === name);
     const found = own.flatMap(({ id }) => (measured.get(id)?.rows ?? []).map((row) => row[4]));
     const missing = own.filter(({ id }) => !measured.has(id));
     const claims = missing.reduce((sum, figure) => sum + figure.claims.length, 0);

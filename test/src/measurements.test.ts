@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { FIGURES } from '@goshawk/papers/figures';
 import { expect, test } from 'vitest';
 import { measurementsPage, readMeasurements, withMeasured } from './measurements.js';
 
@@ -30,6 +31,23 @@ test('tables of measurements in other documents match the data (UPDATE_GOLDEN=1 
 
 test('docs/MEASUREMENTS.md is one page that a person reads', () => {
   expect(measurementsPage(measurements).trim().split('\n').length).toBeLessThanOrEqual(LINES_MAX);
+});
+
+test('the table of claims has all claims of each figure, in their present words', () => {
+  const rows = measurements.get('figures')!.tables[0]!.rows.map((row) => row.map(String));
+  const printed = new Map<string, string[]>();
+  let id = '';
+  for (const [run, section, text] of rows) {
+    id = /^`goshawk figure ([^ `]+)/.exec(run!)?.[1] ?? id;
+    printed.set(id, [...(printed.get(id) ?? []), `${section} ${text}`]);
+  }
+  const figures = FIGURES.filter((figure) => printed.has(figure.id));
+  expect(figures).toHaveLength(printed.size);
+  const claims = figures.map((figure) => [
+    figure.id,
+    figure.claims.map(({ section, text }) => `${section} ${text}`),
+  ]);
+  expect(Object.fromEntries(printed)).toEqual(Object.fromEntries(claims));
 });
 
 test('a document may not name a missing table', () => {

@@ -1,5 +1,5 @@
 import { meanOf, nearestRank } from '@goshawk/core';
-import type { RunSettings, Staged } from '@goshawk/papers/figures';
+import type { RunSettings, StagedRun } from '@goshawk/papers/figures';
 import { runStagedTrial, type StagedTrial, trialPolicy } from '@goshawk/papers/trials';
 import { optionsOf, policyModule } from '@goshawk/policies';
 import { slowdownsOf } from '@goshawk/report';
@@ -35,7 +35,7 @@ function tried(workload: string, settings: RunSettings, seed: number): Tried<Sta
   return { results, workload: seeded, options: { policy, ...cluster, ...resolved } };
 }
 
-function stagedOf({ runtimeSeconds, results }: StagedTrial, first: StagedTrial): Staged {
+function stagedOf({ runtimeSeconds, results }: StagedTrial, first: StagedTrial): StagedRun {
   const { slower, muchSlower } = slowdownsOf(runtimeSeconds, first.runtimeSeconds);
   return {
     meanSeconds: meanOf(runtimeSeconds),
@@ -44,5 +44,6 @@ function stagedOf({ runtimeSeconds, results }: StagedTrial, first: StagedTrial):
     fairness: results.fairness.byNeed?.mean ?? 1,
     slower,
     muchSlower,
+    runtimeSeconds,
   };
 }

@@ -229,8 +229,11 @@ function measuredPanel(
 ): MeasuredPanel {
   if (panel.kind === 'distribution') {
     const { kind, title, of, variants } = panel;
-    const percentilesOf = (name: string) =>
-      of === 'errors' ? points[0]?.errors?.[name] : points[0]?.measured[name]?.percentiles[of];
+    const percentilesOf = (name: string) => {
+      if (of === 'errors') return points[0]?.errors?.[name];
+      if (of === 'staged') return points[0]?.staged?.[name]?.percentiles;
+      return points[0]?.measured[name]?.percentiles[of];
+    };
     const percentiles = variants.map((name) => [name, percentilesOf(name) ?? []]);
     return {
       kind,

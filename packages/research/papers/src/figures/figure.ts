@@ -39,13 +39,13 @@ export type Panel =
   /** Numbers that the paper states in its text. */
   | { readonly kind: 'table'; readonly title: string; readonly series: readonly Series[] }
   /**
-   * Cumulative distributions at the first point of the axis, one line per variant: of the run times of a class, or of
-   * the errors of predictions.
+   * Cumulative distributions at the first point of the axis, one line per variant: of the run times of a class or, in
+   * staged figures, of all jobs, or of the errors of predictions.
    */
   | {
       readonly kind: 'distribution';
       readonly title: string;
-      readonly of: 'short' | 'long' | 'errors';
+      readonly of: 'short' | 'long' | 'staged' | 'errors';
       readonly variants: readonly string[];
     }
   /** The ratio chosen for each sampled job of the first seed, in order, at a point of the axis. */
@@ -125,6 +125,8 @@ export interface Figure {
    * the model of their paper, without messages.
    */
   readonly mode: FigureMode;
+  /** Whether its claims are about wall times or live runs, which depend on the machine and its load. */
+  readonly isTimed?: true;
   /** Set-up of modelled figures; variants are named after the policies. */
   readonly model?: PackingSetUp;
   readonly workload: FigureWorkload;

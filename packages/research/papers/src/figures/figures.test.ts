@@ -163,6 +163,7 @@ function pointAt({ variants, pairs = [] }: Figure, tick: Point['tick'], draw: ()
     staged: each((value) => ({
       meanSeconds: 1_000 * value,
       p95Seconds: 1_000 * value,
+      percentiles: new Array<number>(101).fill(1_000 * value),
       makespanSeconds: 1_000 * value,
       fairness: value,
       slower: 0,

@@ -16,7 +16,7 @@ export { FIGURES, figuresNamed, GROUPS } from './figures.js';
 export type { JobDetails } from './jobwise.js';
 export { isMuchBetter, isWorse, only, staysWithin } from './judging/index.js';
 export type { FinishedRun, JobTimes } from './measure.js';
-export type { Planned, Queue, Staged } from './point.js';
+export type { Planned, Queue, StagedRun } from './point.js';
 export { renderFigureCsv, renderRunsCsv } from './render/csv.js';
 export { renderFigurePage } from './render/page.js';
 export { type FigureWidth, renderFigureSvg } from './render/svg.js';

@@ -58,6 +58,8 @@ export interface Staged {
   /** Mean time from submission to completion. */
   readonly meanSeconds: number;
   readonly p95Seconds: number;
+  /** Times from submission to completion of all seeds together at each integer percentile, 0 to 100. */
+  readonly percentiles: readonly number[];
   /** Time from the first submission to the last completion. */
   readonly makespanSeconds: number;
   /** Jain's index of received over fair resources; mean over windows of a minute. */
@@ -66,6 +68,12 @@ export interface Staged {
   readonly slower: number;
   /** Share of jobs that took more than 1.25 times as long as under the first variant. */
   readonly muchSlower: number;
+}
+
+/** Results of a resource-sharing policy with one seed. */
+export interface StagedRun extends Omit<Staged, 'percentiles'> {
+  /** Time from submission to completion of each job. */
+  readonly runtimeSeconds: readonly number[];
 }
 
 /** Results of a planning policy. */

@@ -2,18 +2,24 @@ import { meanFields } from '@goshawk/report';
 import { assessSeeds, type FigureRequest, type RunsAt } from './assess.js';
 import { meanPlanned } from './deadlines.js';
 import { percentilesOf } from './measure.js';
-import type { Point, Queue, Staged } from './point.js';
+import type { Point, Queue, Staged, StagedRun } from './point.js';
 import type { FigureResult, Trial } from './result.js';
 
 /** Aggregates of a variant's runs over the seeds, by field of a point. */
 const OVER_SEEDS = {
   planned: meanPlanned,
-  staged: meanFields<Staged>,
+  staged: meanStaged,
   queues: meanFields<Queue>,
   /** Pools the jobs of all draws. */
   errors: (draws: readonly (readonly number[])[]): number[] =>
     percentilesOf(Float64Array.from(draws.flat()).sort()),
 } as const;
+
+function meanStaged(runs: readonly StagedRun[]): Staged {
+  const seconds = Float64Array.from(runs.flatMap(({ runtimeSeconds }) => runtimeSeconds));
+  const means = meanFields(runs.map(({ runtimeSeconds: _, ...run }) => run));
+  return { ...means, percentiles: percentilesOf(seconds.sort()) };
+}
 
 type Field = keyof typeof OVER_SEEDS;
 type RunOf<F extends Field> = Parameters<(typeof OVER_SEEDS)[F]>[0][number];

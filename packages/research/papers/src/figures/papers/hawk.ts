@@ -681,6 +681,7 @@ function prototype(
       'A sample of jobs on a cluster of 10 schedulers and the workers, all processes of this machine, and a simulation of ' +
       'the same jobs at the same times. Run times under Hawk divided by those under Sparrow.',
     mode: 'live',
+    isTimed: true,
     // The workload of the demo: with few jobs and a long tail, many samples consist only of the tail.
     workload: {
       generator: 'google-like',

@@ -299,6 +299,7 @@ const POINTS = '3sigma-nodist';
 const scale: Figure = {
   ...TWO_HOURS,
   id: '3sigma-12',
+  isTimed: true,
   title: 'Planning for 12,583 nodes',
   section: '§6.5, Figure 12',
   about:
@@ -353,6 +354,7 @@ const table2: Figure = {
     'machine; and a simulation of the same jobs at the same times. All times, including those of the policies, are divided ' +
     'by the same factor. Estimators learn during the run.',
   mode: 'live',
+  isTimed: true,
   workload: { generator: 'e2e', options: 'nodes=32', jobs: 240, paperJobs: 600, isReplaceable: false },
   settings: {
     workers: 32,

@@ -37,6 +37,15 @@ function resultOf(figure: Figure, seeds: readonly number[] = [1]) {
     const places = placesOf((variant, place) => ({ tasks: 1 + variant + place, peak: 9 }));
     return assessTrials('queues', { ...asked, places, workers: 5, trials: [] });
   }
+  if (figure.mode === 'staged') {
+    const places = placesOf((variant, place) => {
+      const seconds = (1 + variant) * (1 + place / 10);
+      const times = { meanSeconds: seconds, p95Seconds: 2 * seconds, makespanSeconds: 9 };
+      const runtimeSeconds = [1, 2, 3].map((each) => each * seconds);
+      return { ...times, fairness: 0.9, slower: 0, muchSlower: 0, runtimeSeconds };
+    });
+    return assessTrials('staged', { ...asked, places, workers: 5, trials: [] });
+  }
   const runs = figure.axis.ticks.map((tick, place) => ({
     ...runsAt(
       tick.x,
