@@ -17,7 +17,7 @@ export class Pulling {
   #fractionsLeft = 0;
   /** Number of further matches for which tasks that borrow CPUs may still be unconfirmed. */
   #loansLeft = 0;
-  /** All matches of the current central have higher numbers; undefined before the first central. */
+  /** Matches since the last registration have higher numbers; undefined before the first central. */
   #floor: number | undefined;
   /** The last match from each owner, by address; messages of one owner arrive in order. */
   readonly #lastOf: (number | undefined)[] = [];
@@ -138,10 +138,14 @@ export class Pulling {
   accept(owner: Address, message: MessageOf<'run'>, hasLenders: boolean): Entry | undefined {
     const { match, long } = message;
     // Central counts on from the matches that this worker reports, so a far higher one is not from central.
-    const last = Math.max(this.#lastNumber, this.#floor ?? 0, this.#received.at(-1) ?? 0);
+    const floor = this.#floor ?? 0;
+    const last = Math.max(this.#lastNumber, floor, this.#received.at(-1) ?? 0);
     if (match > last + MATCHES_LOST_MAX) return undefined;
-    if (match > (this.#floor ?? 0) && !this.#received.includes(match)) {
-      const { slots } = this.#w;
+    const { slots } = this.#w;
+    const isNew = !this.#received.includes(match);
+    // If this worker has registered again with the same central, that still counts its matches in flight.
+    if (isNew && match <= floor) this.#received = [match, ...this.#received].slice(-2 * slots.count);
+    else if (isNew) {
       const isFraction = cpusOf(message.demand) < 1;
       this.#fractionsLeft = isFraction ? slots.count : Math.max(0, this.#fractionsLeft - 1);
       // Central cannot have more unconfirmed tasks that take a whole CPU than there are CPUs, or twice as many with loans, and

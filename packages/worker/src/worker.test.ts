@@ -512,7 +512,17 @@ describe('a match', () => {
     bench.receive(OWNER, run(4, 2));
     expect(bench.orders).toHaveLength(2);
     bench.end();
-    expect(bench.take('pull').at(-1)!.heard).toEqual(heard);
+    expect(bench.take('pull').at(-1)!.heard).toEqual([4, ...heard]);
+  });
+
+  test('from before this worker registered again with the same central is reported, too', () => {
+    const bench = matched();
+    bench.receive(OWNER, run(1, 1));
+    bench.receive(CENTRAL, { type: 'notRegistered' });
+    bench.welcome({ preset: { ...PRESETS.goshawk }, seriesMs: 0 });
+    const [{ heard }] = bench.take('pull').slice(-1) as [MessageOf<'pull'>];
+    bench.receive(OWNER, run(2, 2));
+    expect(bench.take('pull')).toMatchObject([{ free: 0, heard: [2, ...heard], runs: [1] }]);
   });
 });
 
