@@ -72,18 +72,19 @@ export function reportTasks(w: WorkerState, owner: Address, audit: number, now: 
     const loan = w.slots.loanOf(slot);
     const fromParent = loan?.shares === true ? { fromParent: true } : {};
     const borrowed = loan === undefined ? {} : { borrowedFrom: pausedFor(w, slot), ...fromParent };
-    const loans = { ...paused, ...toChild, ...borrowed };
-    tasks.push({ job, task, attempt, elapsedMs: now - slots.changedAt[row]!, match, ...loans });
+    const execution = w.slots.executionAt(slot);
+    const rest = { ...paused, ...toChild, ...borrowed, execution };
+    tasks.push({ job, task, attempt, elapsedMs: now - slots.changedAt[row]!, match, ...rest });
   }
   for (const { owner: by, message } of [
     ...(w.existingAhead?.kept ?? []),
     ...(w.existingChunks?.tasks() ?? []),
   ]) {
-    const { job, task, attempt, match } = message;
-    if (by === owner) tasks.push({ job, task, attempt, elapsedMs: 0, match: match || undefined });
+    const { job, task, attempt, match, execution } = message;
+    if (by === owner) tasks.push({ job, task, attempt, elapsedMs: 0, match: match || undefined, execution });
   }
-  w.reports.forEachTo(owner, ({ message: { job, task, attempt, runMs }, endedAt }) =>
-    tasks.push({ job, task, attempt, elapsedMs: runMs + now - endedAt, match: undefined }),
+  w.reports.forEachTo(owner, ({ message: { job, task, attempt, runMs, execution }, endedAt }) =>
+    tasks.push({ job, task, attempt, elapsedMs: runMs + now - endedAt, match: undefined, execution }),
   );
   w.env.send(owner, { type: 'holding', tasks, audit });
   // The owner takes output only of tasks that it knows to be here.

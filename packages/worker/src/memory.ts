@@ -1,4 +1,5 @@
 import {
+  type AttemptNumber,
   amountOf,
   GPU,
   GPU_PARTS,
@@ -118,8 +119,9 @@ export class WorkerMemory {
   readonly entries: (Entry | undefined)[] = [];
   /** Id of the job of each slot's task, as people see it. */
   readonly jobIds: string[] = [];
-  /** Rarely used state, by row of the slot: time limits, task output, and series of asking slots. */
+  /** Rarely used state, by row of the slot: time limits, attempt numbers that tasks see, task output, and series of asking slots. */
   readonly timeouts = new Map<number, Millis>();
+  readonly executions = new Map<number, AttemptNumber>();
   readonly outputs = new Map<number, OutputBuffer>();
   /** Limit of all outputs, also of ended tasks. */
   readonly keptOutput = new OutputBudget(LIMITS.keptOutputBytesMax);

@@ -344,6 +344,7 @@ function createReport(
     outputBytes: printed?.printedBytes ?? 0,
     ask,
     ...loansOf(w, slot, now),
+    ...(w.memory.executions.size > 0 ? { execution: w.slots.executionAt(slot) } : {}),
   };
   if (w.timings.retryMs > 0 && w.memory.slots.orphaned[w.slots.rowOf(slot)] === 0) {
     w.reports.keep(owner, report, now, w.slots.takeOutput(slot));

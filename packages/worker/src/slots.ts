@@ -1,5 +1,6 @@
 import {
   type Address,
+  type AttemptNumber,
   addTo,
   amountOf,
   cpusOf,
@@ -106,7 +107,7 @@ export class Slots {
 
   /** Runs the task with which the owner answered the slot's question. */
   run(index: number, owner: Address, message: MessageOf<'run'>, now: Millis): void {
-    const { slots, timeouts, series } = this.#memory;
+    const { slots, timeouts, executions, series } = this.#memory;
     const row = this.rowOf(index);
     this.#step(LIFE.run, row);
     this.#setLong(row, message.long);
@@ -118,6 +119,7 @@ export class Slots {
     // Later tasks of a series have no match, so the slot keeps the match of the first.
     if (message.match > 0) slots.match[row] = message.match;
     if (message.timeoutMs !== undefined) timeouts.set(row, message.timeoutMs);
+    if (message.execution !== undefined) executions.set(row, message.execution);
     slots.changedAt[row] = now;
     slots.since[row] = now;
     if (series.size > 0) {
@@ -145,7 +147,7 @@ export class Slots {
   }
 
   release(index: number): void {
-    const { slots, entries, timeouts, outputs, series } = this.#memory;
+    const { slots, entries, timeouts, executions, outputs, series } = this.#memory;
     const row = this.rowOf(index);
     this.#step(LIFE.release, row);
     const { demand } = entries[row]!;
@@ -155,6 +157,7 @@ export class Slots {
     slots.killed[row] = 0;
     entries[row] = undefined;
     if (timeouts.size > 0) timeouts.delete(row);
+    if (executions.size > 0) executions.delete(row);
     if (outputs.size > 0) this.takeOutput(index)?.free();
     if (series.size > 0) series.delete(row);
     if (this.#memory.lending.size > 0) this.#memory.lending.delete(row);
@@ -412,6 +415,12 @@ export class Slots {
   /** Returns the entry that the slot asks for or runs. */
   entryAt(index: number): Entry | undefined {
     return this.#memory.entries[this.rowOf(index)];
+  }
+
+  /** The attempt number that the task sees; undefined: its attempt. */
+  executionAt(index: number): AttemptNumber | undefined {
+    const { executions } = this.#memory;
+    return executions.size === 0 ? undefined : executions.get(this.rowOf(index));
   }
 
   /** Returns the time limit of the task in ms. */

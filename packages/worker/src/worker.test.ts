@@ -721,6 +721,25 @@ describe('a chunk: several tasks in answer to one question', () => {
   });
 });
 
+test('the number that a task sees is reported while it runs and after its end, if it is not that of the attempt', () => {
+  const bench = new Bench(2).welcome({ preset: { ...PRESETS.goshawk } });
+  bench.receive(OWNER, { ...run, attempt: 5, execution: 2 });
+  bench.receive(OWNER, { ...run, match: 2, task: 1, attempt: 5 });
+  const numbers = () => {
+    bench.receive(OWNER, { type: 'resume', previousIncarnations: [], audit: 1 });
+    const [{ tasks }] = bench.take('holding') as [MessageOf<'holding'>];
+    return tasks.map(({ task, execution }) => [task, execution]).sort();
+  };
+  const held = [
+    [0, 2],
+    [1, undefined],
+  ];
+  expect(numbers()).toEqual(held);
+  bench.end(0);
+  bench.end(1);
+  expect(numbers()).toEqual(held);
+});
+
 describe('a worker on which all starts fail', () => {
   const notStarted: Outcome = { ...COMPLETED, kind: 'lost', errorCode: 'process-limit', errorMessage: 'why' };
 

@@ -487,6 +487,8 @@ export const MESSAGES = {
       borrowedFrom: rare(list(taskOfJob, LIMITS.lendersMax)),
       /** The message `lent` has the same field. */
       fromParent: rare(flag),
+      /** The message `run` has the same field; absent: the attempt. */
+      execution: rare(attempt),
     },
   ),
   confirm: message('scheduler', 'worker', 'Lost: the report is repeated.', { report: count }),
@@ -813,6 +815,8 @@ export const MESSAGES = {
         /** The message `lent` has the same field. */
         toChild: optional(flag),
         fromParent: optional(flag),
+        /** The message `run` has the same field; absent: the attempt. */
+        execution: optional(attempt),
       }),
       LIMITS.heldTasksMax,
     ),

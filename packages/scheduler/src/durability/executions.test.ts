@@ -1,17 +1,27 @@
-import type { MessageOf } from '@goshawk/core';
+import type { Address, MessageOf } from '@goshawk/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DurableBench, entriesOf, FAILED } from '../durable.fixture.js';
 import { CENTRAL, CLIENT, joined, W1 } from '../lone-scheduler.fixture.js';
 
-const ACTION = fc.constantFrom('start', 'end', 'fail', 'decline', 'commit', 'crash', 'retry');
+const FORMER = 3 as Address;
+const ACTION = fc.constantFrom('start', 'end', 'fail', 'decline', 'commit', 'crash', 'restart', 'retry');
 
 /** `GOSHAWK_ATTEMPT` of a run. */
 function numberOf({ execution, attempt }: MessageOf<'run'>): number {
   return execution ?? attempt;
 }
 
-test('no two runs of a task have the same number, whatever is lost in crashes', () => {
+/** The numbers of running tasks, as `tasks` lists them. */
+function listed(bench: DurableBench): string[] {
+  bench.take();
+  const query = { id: 's-1', states: ['running' as const], stage: undefined, from: 0, limit: 9 };
+  bench.receive(CLIENT, { type: 'listTasks', request: 1_000, ...query });
+  const page = bench.take().find((message) => message.type === 'taskPage')!;
+  return page.value.tasks.map(({ index, attempt }) => `${index} ${attempt}`);
+}
+
+test('no two runs of a task have the same number, and their owner lists it, whatever is lost in crashes', () => {
   fc.assert(
     fc.property(fc.array(ACTION, { minLength: 4, maxLength: 40 }), (actions) => {
       let bench = new DurableBench();
@@ -37,22 +47,31 @@ test('no two runs of a task have the same number, whatever is lost in crashes', 
         } else if (action === 'commit') {
           bench.commit();
           durable = bench.records.length;
-        } else if (action === 'crash') {
-          // Central and the worker are gone as well: no task is reported as running.
+        } else if (action === 'crash' || action === 'restart') {
+          // After a crash, central and the worker are gone as well: no task is reported as running.
+          if (action === 'crash') running = [];
           earlier = [...earlier, ...bench.records.slice(0, durable)];
           bench = new DurableBench({
             entries: entriesOf(earlier),
             now: Number.POSITIVE_INFINITY,
             lastJob: 1,
-            previousIncarnations: [],
+            previousIncarnations: [FORMER],
           });
           version = 1;
           bench.receive(CENTRAL, joined(++version, [W1], 8));
-          bench.receive(W1, { type: 'holding', audit: 0, tasks: [] });
+          const tasks = running.map(({ job, task, attempt, execution }) => ({
+            ...{ job, task, attempt, execution },
+            elapsedMs: 1,
+          }));
+          bench.receive(W1, { type: 'holding', audit: 0, tasks });
           bench.commit();
-          bench.take();
+          for (const message of bench.take())
+            if (message.type === 'cancelTask')
+              running = running.filter(
+                ({ task, attempt }) => message.task !== task || message.attempt !== attempt,
+              );
           durable = bench.records.length;
-          running = [];
+          expect(listed(bench)).toEqual(running.map((run) => `${run.task} ${numberOf(run)}`).sort());
         } else if (action === 'retry') {
           const choice = { failedOnly: undefined, tasks: undefined, asNew: undefined };
           const key = `r${++request}`;

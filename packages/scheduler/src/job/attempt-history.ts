@@ -143,6 +143,12 @@ export class AttemptHistory {
     this.#tasks.setExecutions(task, this.#tasks.executionsOf(task) + 1);
   }
 
+  /** Counts an attempt that an earlier incarnation of the owner started. @param execution the number that the task sees */
+  adopted(task: TaskIndex, execution: AttemptNumber): void {
+    this.total++;
+    this.#tasks.setExecutions(task, execution);
+  }
+
   /**
    * Numbers the execution by its attempt if an earlier incarnation of the owner may have used the number before without
    * recording it: no two executions of a task have equal numbers.

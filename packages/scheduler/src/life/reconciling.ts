@@ -184,7 +184,7 @@ function confirmOrAdopt(
   const mayStart = tasks.stateOf(task) === TaskState.waiting || job.inBackoff.has(task);
   if (isRunning ? !job.isRecovering : !mayStart) return false;
   if (isRunning) s.env.send(tasks.workerOf(task), { type: 'cancelTask', ...tasks.ref(task) });
-  job.history.countAttempt(task);
+  job.history.adopted(task, held.execution ?? attempt);
   tasks.setAttempt(task, attempt);
   // Central may preempt tasks that it matched.
   const by = match > 0 ? AssignedBy.match : AssignedBy.resumed;
