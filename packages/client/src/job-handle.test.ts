@@ -572,6 +572,7 @@ describe('the output of a job', () => {
     attempt,
     stream,
     bytes: bytes(what),
+    at: 1_764_403_200_000,
   });
 
   test('is read page by page until there is no more', async () => {

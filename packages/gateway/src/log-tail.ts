@@ -6,6 +6,7 @@ interface LogText {
   readonly task: number;
   readonly attempt: number;
   readonly stream: 'stdout' | 'stderr';
+  readonly at: string;
   text: string;
 }
 
@@ -23,11 +24,12 @@ export class LogTail {
     this.#bytesMax = bytesMax;
   }
 
-  add({ task, attempt, stream, bytes }: LogChunk): void {
+  add({ task, attempt, stream, bytes, at }: LogChunk): void {
     const name = nameOf({ task, attempt, stream });
     const of = this.#streams.get(name) ?? { decoder: new StringDecoder(), last: undefined };
     this.#streams.set(name, of);
-    of.last = { task, attempt, stream, text: of.decoder.write(Buffer.from(bytes)) };
+    const text = of.decoder.write(Buffer.from(bytes));
+    of.last = { task, attempt, stream, at: new Date(at).toISOString(), text };
     this.#chunks.push({ shown: of.last, bytes: bytes.length });
     this.#bytes += bytes.length;
     while (this.#bytes > this.#bytesMax) {
@@ -45,6 +47,6 @@ export class LogTail {
   }
 }
 
-function nameOf({ task, attempt, stream }: Omit<LogText, 'text'>): string {
+function nameOf({ task, attempt, stream }: Pick<LogText, 'task' | 'attempt' | 'stream'>): string {
   return `${task} ${attempt} ${stream}`;
 }

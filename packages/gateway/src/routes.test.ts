@@ -248,12 +248,21 @@ it('output is that of the last attempts, and says if earlier ones are left out',
       async *logs({ attempt, onEarlierAttempts }: { attempt: unknown; onEarlierAttempts: () => void }) {
         asked.push(attempt);
         if (attempt === 'last') onEarlierAttempts();
-        yield { task: 0, attempt: 2, stream: 'stdout', bytes: Buffer.from('a\n') };
+        yield {
+          task: 0,
+          attempt: 2,
+          stream: 'stdout',
+          bytes: Buffer.from('a\n'),
+          at: Date.UTC(2026, 10, 30),
+        };
       },
     }),
   });
   const logs = async (query = '') => (await read(`${url}/v1/jobs/a-1/logs${query}`)).body;
-  expect(await logs()).toMatchObject({ chunks: [{ attempt: 2, text: 'a\n' }], earlierAttempts: true });
+  expect(await logs()).toMatchObject({
+    chunks: [{ attempt: 2, at: '2026-11-30T00:00:00.000Z', text: 'a\n' }],
+    earlierAttempts: true,
+  });
   expect(await logs('?attempt=all')).toMatchObject({ earlierAttempts: false });
   expect(await logs('?attempt=2')).toMatchObject({ earlierAttempts: false });
   expect(asked).toEqual(['last', 'all', 2]);

@@ -123,7 +123,13 @@ export const logs = z.object({
   schema: z.literal('goshawk.logs/1'),
   job: z.string(),
   chunks: z.array(
-    z.object({ task: count, attempt: count, stream: z.enum(['stdout', 'stderr']), text: z.string() }),
+    z.object({
+      task: count,
+      attempt: count,
+      stream: z.enum(['stdout', 'stderr']),
+      at: time.describe('When it arrived at the scheduler.'),
+      text: z.string(),
+    }),
   ),
   truncated: z
     .boolean()
@@ -146,6 +152,9 @@ export const log = z.object({
   task: count,
   attempt: count,
   stream: z.enum(['stdout', 'stderr']),
+  at: time
+    .nullable()
+    .describe('When the line began to arrive at the scheduler; null: unknown, because it is from a file.'),
   text: z.string().optional(),
   base64: z.string().optional(),
 });

@@ -439,8 +439,8 @@ class Job:
         attempt: Union[int, str, None] = None,
     ) -> List[Dict[str, Any]]:
         """
-        Returns the output of the tasks so far: `task`, `attempt`, `stream` and `text` of each chunk. By default of the last attempt of
-        each task; `attempt` is a number, or "all". Warns if output is missing.
+        Returns the output of the tasks so far: `task`, `attempt`, `stream`, `text` and `at`, its time of arrival, of each chunk. By
+        default of the last attempt of each task; `attempt` is a number, or "all". Warns if output is missing.
         """
         answer = self._logs(task=task, failed=failed, attempt=attempt)
         if answer["truncated"]:

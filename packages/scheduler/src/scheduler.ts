@@ -130,7 +130,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'gangReady':
         return gangReady(s, from, message);
       case 'output':
-        return outputArrived(s, from, message);
+        return outputArrived(s, from, message, now);
       case 'declined':
         return taskDeclined(s, from, message, now);
       case 'moved':

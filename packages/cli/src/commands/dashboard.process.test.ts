@@ -92,8 +92,9 @@ describe('jobs over HTTP', () => {
     expect(await submit(job)).toBe(id);
     expect((await api('GET', `/v1/jobs/${id}?wait=60`)).body).toMatchObject({ id, state: 'completed' });
     const { chunks } = (await api('GET', `/v1/jobs/${id}/logs`)).body;
-    expect(chunks).toContainEqual({ task: 0, attempt: 1, stream: 'stdout', text: 'to stdout\n' });
-    expect(chunks).toContainEqual({ task: 0, attempt: 1, stream: 'stderr', text: 'ä\n' });
+    const at = expect.stringMatching(/Z$/);
+    expect(chunks).toContainEqual({ task: 0, attempt: 1, stream: 'stdout', at, text: 'to stdout\n' });
+    expect(chunks).toContainEqual({ task: 0, attempt: 1, stream: 'stderr', at, text: 'ä\n' });
     expect((await api('GET', `/v1/jobs/${id}/results`)).body).toMatchObject({
       schema: 'goshawk.results/2',
       state: 'completed',

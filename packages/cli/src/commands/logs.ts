@@ -72,6 +72,12 @@ export const logsCommand = defineCommand({
       describe:
         'only the last N lines of each task; also the last N lines of its stderr, even if they are earlier',
     },
+    timestamps: {
+      type: 'flag',
+      without: 'daemons',
+      setting: false,
+      describe: 'print the time (UTC) at which each line arrived at its scheduler before it',
+    },
     escapes: {
       type: 'flag',
       without: 'daemons',
@@ -99,7 +105,7 @@ export const logsCommand = defineCommand({
     if (words[0] === undefined) throw new InputError('usage', 'logs needs ID[/TASKS]', 'or --daemons');
     const [word] = words;
     const { tasks: named, stage } = word.named;
-    const { failed, tail, prefix, escapes } = options;
+    const { failed, tail, prefix, timestamps, escapes } = options;
     const attempt = parseAttempt(options.attempt);
     const follow = options.follow && !failed;
     await using cluster = await openCluster(context);
@@ -112,7 +118,8 @@ export const logsCommand = defineCommand({
     const isMixed = tasks === undefined ? total > 1 : tasksInRanges(tasks) > 1;
     const isPrefixed =
       prefix === 'always' || (prefix === 'auto' && isMixed && (follow || context.stdout.isTTY === true));
-    await showLogs(context, job, { tasks, failed, follow, attempt, tail, isPrefixed, escapes }, signal);
+    const shown = { tasks, failed, follow, attempt, tail, isPrefixed, timestamps, escapes };
+    await showLogs(context, job, shown, signal);
   },
 });
 

@@ -1,13 +1,14 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { JobHandle, LogChunk, Tasks } from '@goshawk/client';
+import type { JobHandle, Tasks } from '@goshawk/client';
 import { counted, LIMITS, outputPath, type TaskRange, type TaskRow } from '@goshawk/core';
+import type { PrintedChunk } from './task-output.js';
 import { type Payloads, payloadsOf } from './task-parameters.js';
 
 /** Reports what became of the files that tasks write instead of the log. */
 export interface OutputFiles {
   /** Contents of the files that this machine has, in task order. */
-  readonly chunks: readonly LogChunk[];
+  readonly chunks: readonly PrintedChunk[];
   /** Files of started tasks that this machine does not have, with their workers. */
   readonly elsewhere: readonly { readonly path: string; readonly worker: string }[];
   /** The files that were read. */
@@ -34,7 +35,7 @@ export async function outputFiles(
   signal: AbortSignal,
 ): Promise<OutputFiles> {
   const found = {
-    chunks: [] as LogChunk[],
+    chunks: [] as PrintedChunk[],
     elsewhere: [] as OutputFiles['elsewhere'][number][],
     read: [] as string[],
     cut: [] as string[],

@@ -89,6 +89,7 @@ test('output of ended tasks survives a scheduler that is killed as soon as they 
   const silent = await cluster.submit({ tasks: [script('true')] });
   await silent.wait();
   const ids: string[] = [];
+  const begin = Date.now();
   for (let round = 0; round < 3; round++) {
     const job = await cluster.submit({ tasks: [script(`echo round ${round}; echo why >&2; exit 3`)] });
     ids.push(job.id);
@@ -96,9 +97,13 @@ test('output of ended tasks survives a scheduler that is killed as soon as they 
     await scheduler.kill();
     scheduler = await daemons.startScheduler('s0');
   }
+  let before = begin;
   for (const [round, id] of ids.entries()) {
-    const { stdout, stderr } = await runGoshawk(['logs', id, ...at]);
-    expect([stdout, stderr]).toEqual([`round ${round}\n`, 'why\n']);
+    const { stdout, stderr } = await runGoshawk(['logs', id, '--timestamps', ...at]);
+    const [time = '', ...words] = stdout.split(' ');
+    expect([words.join(' '), stderr.split(' ')[1]]).toEqual([`round ${round}\n`, 'why\n']);
+    expect(Date.parse(time)).toBeGreaterThanOrEqual(before);
+    before = Date.parse(time);
     expect((await runGoshawk(['job', id, ...at])).stdout).toContain('why');
     expect(await logsOverHttp(id)).toEqual({ text: `round ${round}\nwhy\n`, truncated: false });
   }

@@ -1,4 +1,4 @@
-import type { JobHandle, LogChunk, LogGap } from '@goshawk/client';
+import type { JobHandle, LogGap } from '@goshawk/client';
 import { type Context, plain } from '@goshawk/command';
 import { counted, sumOf, type TaskRange } from '@goshawk/core';
 import { outputFileLines, outputFiles } from './output-files.js';
@@ -6,6 +6,7 @@ import {
   inTaskOrder,
   jsonOutput,
   type OutputSink,
+  type PrintedChunk,
   prefixedOutput,
   rawOutput,
   sortedOutput,
@@ -25,6 +26,8 @@ interface LogsRequest {
   readonly tail?: number | undefined;
   /** Whether to print the task before each line. */
   readonly isPrefixed: boolean;
+  /** Whether to print the time before each line. */
+  readonly timestamps?: boolean;
   /** Whether to pass escape sequences to a terminal. */
   readonly escapes?: boolean;
   /** Whether to print a live stream task by task at the end. */
@@ -52,7 +55,7 @@ export async function showLogs(
   const task = tasks?.length === 1 && range!.first === range!.last ? range!.first : undefined;
   const isShown = (index: number): boolean =>
     tasks === undefined || tasks.some(({ first, last }) => index >= first && index <= last);
-  let held: LogChunk[] | undefined = follow && tail === undefined ? undefined : [];
+  let held: PrintedChunk[] | undefined = follow && tail === undefined ? undefined : [];
   const release = (): void => {
     const wanted = tail === undefined ? held : lastLines(held ?? [], tail);
     held = undefined;
@@ -126,10 +129,13 @@ const WHY_MISSING = 'workers keep a limited amount until a scheduler has stored 
 function sinkFor(
   context: Context,
   job: string,
-  { isPrefixed, isSorted = false, escapes = false }: LogsRequest,
+  { isPrefixed, timestamps = false, isSorted = false, escapes = false }: LogsRequest,
 ): OutputSink {
   if (context.global.json) return jsonOutput(context, job);
-  const bytes = isPrefixed ? prefixedOutput(context) : rawOutput(context);
+  const bytes =
+    isPrefixed || timestamps
+      ? prefixedOutput(context, { tasks: isPrefixed, times: timestamps })
+      : rawOutput(context);
   const sink = isSorted ? sortedOutput(context) : isPrefixed ? bytes : withAttempts(context, bytes);
   return escapes ? sink : withoutEscapes(context, sink);
 }
@@ -138,12 +144,12 @@ function sinkFor(
  * Returns the last lines of each task, over all attempts, and of its stderr separately: a program that
  * buffers stdout writes it after the error that ended it.
  */
-export function lastLines(chunks: readonly LogChunk[], count: number): LogChunk[] {
-  const lines: LogChunk[] = [];
+export function lastLines(chunks: readonly PrintedChunk[], count: number): PrintedChunk[] {
+  const lines: PrintedChunk[] = [];
   const sink: OutputSink = wholeLines((line) => lines.push(line));
   for (const chunk of chunks) sink.write(chunk);
   sink.end();
-  const shown: LogChunk[] = [];
+  const shown: PrintedChunk[] = [];
   const taken = new Map<number, { all: number; stderr: number }>();
   for (const line of lines.reverse()) {
     const of = taken.get(line.task) ?? { all: 0, stderr: 0 };

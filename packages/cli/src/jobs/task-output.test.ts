@@ -1,4 +1,3 @@
-import type { LogChunk } from '@goshawk/client';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { recordingContext } from './jobs.fixture.js';
@@ -6,6 +5,7 @@ import { lastLines } from './show-logs.js';
 import {
   inTaskOrder,
   jsonOutput,
+  type PrintedChunk,
   prefixedOutput,
   rawOutput,
   sortedOutput,
@@ -14,7 +14,7 @@ import {
   withoutEscapes,
 } from './task-output.js';
 
-function chunk(task: number, text: string | Uint8Array, more: Partial<LogChunk> = {}): LogChunk {
+function chunk(task: number, text: string | Uint8Array, more: Partial<PrintedChunk> = {}): PrintedChunk {
   return { task, attempt: 1, stream: 'stdout', bytes: Buffer.from(text), ...more };
 }
 
@@ -106,7 +106,7 @@ describe('output of several attempts', () => {
 describe('output with prefixes', () => {
   it('has complete lines, for any chunks in any order', () => {
     const { context, written } = recordingContext();
-    const sink = prefixedOutput(context);
+    const sink = prefixedOutput(context, { tasks: true, times: false });
     sink.write(chunk(1, 'one '));
     sink.write(chunk(2, 'two\nth'));
     sink.write(chunk(1, 'more\n\n'));
@@ -121,7 +121,7 @@ describe('output with prefixes', () => {
 
   it('has colors only on a terminal', () => {
     const { context, written } = recordingContext({ color: true });
-    const sink = prefixedOutput(context);
+    const sink = prefixedOutput(context, { tasks: true, times: false });
     sink.write(chunk(0, 'a\n'));
     sink.write(chunk(0, 'b\n', { stream: 'stderr' }));
     expect(written).toEqual({ stdout: '\u001b[36mtask 0 |\u001b[39m a\n', stderr: 'task 0 | b\n' });
@@ -129,11 +129,35 @@ describe('output with prefixes', () => {
 
   it('passes on endless lines in parts', () => {
     const { context, written } = recordingContext();
-    const sink = prefixedOutput(context);
+    const sink = prefixedOutput(context, { tasks: true, times: false });
     for (let i = 0; i < 3; i++) sink.write(chunk(0, 'x'.repeat(40_000)));
     sink.end();
     expect(written.stdout.split('\n').map((line) => line.length)).toEqual([80_009, 40_009, 0]);
   });
+});
+
+it('output with times has the time at which each line began, in whole lines', () => {
+  const { context, written } = recordingContext();
+  const sink = prefixedOutput(context, { tasks: false, times: true });
+  const at = Date.UTC(2026, 10, 30, 8, 15);
+  sink.write(chunk(0, 'one\ntw', { at }));
+  sink.write(chunk(1, 'other\n', { at: at + 250 }));
+  sink.write(chunk(0, 'o\nend', { at: at + 1_000 }));
+  sink.write(chunk(2, 'in a file\n'));
+  sink.end();
+  expect(written.stdout).toBe(
+    [
+      '2026-11-30T08:15:00.000Z one',
+      '2026-11-30T08:15:00.250Z other',
+      '2026-11-30T08:15:00.000Z two',
+      '-                        in a file',
+      '2026-11-30T08:15:01.000Z end',
+      '',
+    ].join('\n'),
+  );
+  const both = prefixedOutput(context, { tasks: true, times: true });
+  both.write(chunk(7, 'x\n', { at, stream: 'stderr' }));
+  expect(written.stderr).toBe('task 7 | 2026-11-30T08:15:00.000Z x\n');
 });
 
 it('output without prefixes has the bytes unchanged', () => {
@@ -157,9 +181,9 @@ it('output as JSON has one value per line, with bytes that are not text as base6
   const { context, written } = recordingContext();
   const sink = jsonOutput(context, 'a1-3');
   sink.write(chunk(0, 'ä\nb'));
-  sink.write(chunk(1, Uint8Array.of(0xff, 0x0a)));
+  sink.write(chunk(1, Uint8Array.of(0xff, 0x0a), { at: Date.UTC(2026, 10, 30) }));
   sink.end();
-  const line = { schema: 'goshawk.log/1', job: 'a1-3', attempt: 1, stream: 'stdout' };
+  const line = { schema: 'goshawk.log/1', job: 'a1-3', attempt: 1, stream: 'stdout', at: null };
   expect(
     written.stdout
       .trim()
@@ -167,7 +191,7 @@ it('output as JSON has one value per line, with bytes that are not text as base6
       .map((text) => JSON.parse(text)),
   ).toEqual([
     { ...line, task: 0, text: 'ä\n' },
-    { ...line, task: 1, base64: '/wo=' },
+    { ...line, task: 1, base64: '/wo=', at: '2026-11-30T00:00:00.000Z' },
     { ...line, task: 0, text: 'b' },
   ]);
 });

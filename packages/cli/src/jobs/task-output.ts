@@ -2,9 +2,12 @@ import type { LogChunk } from '@goshawk/client';
 import { type Context, plain } from '@goshawk/command';
 import { textOf } from './spec-json.js';
 
+/** Output of a task: in the log, or in a file, which does not tell when it was printed. */
+export type PrintedChunk = Omit<LogChunk, 'at'> & Partial<Pick<LogChunk, 'at'>>;
+
 /** Consumer of task output. */
 export interface OutputSink {
-  write(chunk: LogChunk): void;
+  write(chunk: PrintedChunk): void;
   /** Ends the output and flushes lines without a newline. */
   end(): void;
 }
@@ -41,7 +44,7 @@ const LINE_BYTES_MAX = 64 * 1024;
  * after an incomplete last line, so that the next message or the prompt starts on a new line.
  */
 export function rawOutput(context: Context): OutputSink {
-  let last: LogChunk | undefined;
+  let last: PrintedChunk | undefined;
   return {
     write(chunk) {
       if (chunk.bytes.length === 0) return;
@@ -80,7 +83,7 @@ export function withAttempts(context: Context, sink: OutputSink): OutputSink {
 export function sortedOutput(context: Context, bytesMax = SORTED_BYTES_MAX): OutputSink {
   const raw = rawOutput(context);
   const lines = wholeLines((line) => raw.write(line));
-  let kept: LogChunk[] | undefined = [];
+  let kept: PrintedChunk[] | undefined = [];
   let bytes = 0;
   const release = (): void => {
     for (const chunk of inTaskOrder(lastAttempts(kept ?? []))) raw.write(chunk);
@@ -103,7 +106,7 @@ export function sortedOutput(context: Context, bytesMax = SORTED_BYTES_MAX): Out
   };
 }
 
-function lastAttempts(chunks: readonly LogChunk[]): LogChunk[] {
+function lastAttempts(chunks: readonly PrintedChunk[]): PrintedChunk[] {
   const last = new Map<number, number>();
   for (const { task, attempt } of chunks) last.set(task, Math.max(attempt, last.get(task) ?? 0));
   return chunks.filter(({ task, attempt }) => attempt === last.get(task));
@@ -114,39 +117,49 @@ function lastAttempts(chunks: readonly LogChunk[]): LogChunk[] {
  *
  * @param chunks in the order of arrival
  */
-export function inTaskOrder(chunks: readonly LogChunk[]): LogChunk[] {
+export function inTaskOrder(chunks: readonly PrintedChunk[]): PrintedChunk[] {
   return [...chunks].sort((a, b) => a.task - b.task);
 }
 
-/** Writes lines after their task: `task 17 | …`. Lines of concurrent tasks never mix. */
-export function prefixedOutput(context: Context): OutputSink {
+/** Writes lines after their task, their time or both: `task 17 | 2026-11-30T08:15:00.250Z …`. Lines of tasks never mix. */
+export function prefixedOutput(
+  context: Context,
+  { tasks, times }: { readonly tasks: boolean; readonly times: boolean },
+): OutputSink {
   return wholeLines((chunk) => {
     const isColored = chunk.stream === 'stdout' ? context.color : context.errorColor;
+    const prefix = `${tasks ? prefixOf(chunk, isColored) : ''}${times ? `${timeOf(chunk) ?? NO_TIME} ` : ''}`;
     const ending = chunk.bytes.at(-1) === NEWLINE ? [] : [Uint8Array.of(NEWLINE)];
-    context[chunk.stream].write(
-      Buffer.concat([Buffer.from(prefixOf(chunk, isColored)), chunk.bytes, ...ending]),
-    );
+    context[chunk.stream].write(Buffer.concat([Buffer.from(prefix), chunk.bytes, ...ending]));
   });
+}
+
+/** Stands for an unknown time, at the same width. */
+const NO_TIME = '-'.padEnd('2026-11-30T08:15:00.250Z'.length);
+
+function timeOf({ at }: PrintedChunk): string | undefined {
+  return at === undefined ? undefined : new Date(at).toISOString();
 }
 
 /** Writes `goshawk.log/1`, one JSON value per line; bytes that are not UTF-8 are base64. */
 export function jsonOutput(context: Context, job: string): OutputSink {
-  return wholeLines(({ task, attempt, stream, bytes }) => {
+  return wholeLines((line) => {
+    const { task, attempt, stream, bytes } = line;
     const content = textOf(bytes);
     const shown = typeof content === 'string' ? { text: content } : content;
-    context.json({ schema: 'goshawk.log/1', job, task, attempt, stream, ...shown });
+    context.json({ schema: 'goshawk.log/1', job, task, attempt, stream, at: timeOf(line) ?? null, ...shown });
   });
 }
 
 /**
- * Assembles the chunks of each attempt's streams into lines.
+ * Assembles the chunks of each attempt's streams into lines, with the time at which they began.
  *
  * @param show receives lines with their newline; only the last line of a stream and parts of very long lines
  * have none
  */
-export function wholeLines(show: (line: LogChunk) => void): OutputSink {
-  const open = new Map<string, { chunk: LogChunk; parts: Uint8Array[]; length: number }>();
-  const showLine = (chunk: LogChunk, parts: readonly Uint8Array[]): void => {
+export function wholeLines(show: (line: PrintedChunk) => void): OutputSink {
+  const open = new Map<string, { chunk: PrintedChunk; parts: Uint8Array[]; length: number }>();
+  const showLine = (chunk: PrintedChunk, parts: readonly Uint8Array[]): void => {
     show(parts.length === 1 ? { ...chunk, bytes: parts[0]! } : { ...chunk, bytes: Buffer.concat(parts) });
   };
   return {
@@ -160,7 +173,7 @@ export function wholeLines(show: (line: LogChunk) => void): OutputSink {
         line.length += end - from;
         if (newline >= 0 || line.length >= LINE_BYTES_MAX) {
           open.delete(key);
-          showLine(chunk, line.parts);
+          showLine(line.chunk, line.parts);
         } else {
           open.set(key, line);
         }
@@ -177,7 +190,7 @@ export function wholeLines(show: (line: LogChunk) => void): OutputSink {
 /** SGR codes of colors that are legible on light and dark backgrounds. */
 const TASK_COLORS = [36, 33, 32, 35, 34, 31];
 
-function prefixOf({ task, attempt }: LogChunk, isColored: boolean): string {
+function prefixOf({ task, attempt }: PrintedChunk, isColored: boolean): string {
   const prefix = `task ${task}${attempt > 1 ? ` (attempt ${attempt})` : ''} |`;
   if (!isColored) return `${prefix} `;
   return `\u001b[${TASK_COLORS[task % TASK_COLORS.length]}m${prefix}\u001b[39m `;

@@ -10,6 +10,8 @@ export interface StoredOutput {
   readonly bytes: Uint8Array;
   /** Bytes that the attempt printed before, on both streams. */
   readonly offset: number;
+  /** When it arrived at the scheduler. Wall clock, ms since 1970. */
+  readonly at: number;
 }
 
 /** Stored output that no longer exists. */

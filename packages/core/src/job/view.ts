@@ -444,6 +444,8 @@ export const logPage = view({
       bytes: bytes(LIMITS.outputBytesMax),
       /** Bytes that the attempt printed before, on both streams: more than the reader has means that output is missing. */
       offset: optional(count),
+      /** When it arrived at the scheduler. Wall clock, ms since 1970. */
+      at: ms,
     }),
     LIMITS.answerValuesMax,
   ),

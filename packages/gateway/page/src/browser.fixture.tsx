@@ -74,6 +74,7 @@ function answerOf(path: string, query: string, world: World): unknown {
         task,
         attempt: 1,
         stream: 'stdout',
+        at: ago(9),
         text: `${text}\n`,
       })),
     };

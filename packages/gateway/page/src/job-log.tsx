@@ -8,6 +8,7 @@ import type { Job, Logs } from './shapes.js';
 import { type Store, useParam, useStore } from './store.js';
 import { Backticks, Problem, Waiting } from './ui.js';
 import { useAnswer } from './use-answer.js';
+import { clock } from './words.js';
 
 /** Refresh interval (ms) of the log of a running job, because output arrives between events of the job. */
 const REFRESH_MS = 1_000;
@@ -27,7 +28,7 @@ export function LogCard({
   readonly tick: number;
 }) {
   const store = useStore();
-  const { task, find, isFailedOnly, isFollowed, wraps } = useLogOptions();
+  const { task, find, isFailedOnly, isFollowed, wraps, hasTimes } = useLogOptions();
   const asked = new URLSearchParams();
   if (isFailedOnly) asked.set('failed', 'true');
   if (/^\d{1,9}$/.test(task)) asked.set('task', task);
@@ -101,7 +102,7 @@ export function LogCard({
             {find !== '' && lines.length > 0 ? (
               <span class="note">{`${shown.length} of ${lines.length} lines match.\n`}</span>
             ) : null}
-            <Lines lines={shown.slice(-LINES)} />
+            <Lines lines={shown.slice(-LINES)} hasTimes={hasTimes} />
           </>
         )}
       </pre>
@@ -117,7 +118,7 @@ export function LogCard({
 /** What of the output is shown and how, which is in the address. */
 function LogOptions({ children }: { readonly children: ComponentChildren }) {
   const store = useStore();
-  const { task, find, isFailedOnly, isFollowed, wraps } = useLogOptions();
+  const { task, find, isFailedOnly, isFollowed, wraps, hasTimes } = useLogOptions();
   return (
     <div class="filters">
       <CheckBox
@@ -155,6 +156,12 @@ function LogOptions({ children }: { readonly children: ComponentChildren }) {
         isOn={wraps}
         set={(isOn) => store.setQuery({ wrap: isOn ? '1' : '' })}
       />
+      <CheckBox
+        id="times"
+        label="times"
+        isOn={hasTimes}
+        set={(isOn) => store.setQuery({ times: isOn ? '1' : '' })}
+      />
       {children}
     </div>
   );
@@ -186,6 +193,7 @@ function useLogOptions() {
     isFailedOnly: useParam('failed') === '1',
     isFollowed: useParam('follow') !== 'no',
     wraps: useParam('wrap') === '1',
+    hasTimes: useParam('times') === '1',
   };
 }
 
@@ -228,11 +236,22 @@ export function notesOf(
 }
 
 /** Renders lines with the number of the task as a prefix, as in `goshawk logs`, with the colors of escape sequences. */
-export function Lines({ lines }: { readonly lines: readonly LogLine[] }) {
+export function Lines({
+  lines,
+  hasTimes = false,
+}: {
+  readonly lines: readonly LogLine[];
+  readonly hasTimes?: boolean;
+}) {
   return (
     <>
-      {lines.map(({ task, stream, text }, index) => (
+      {lines.map(({ task, stream, text, at }, index) => (
         <span key={index} class={stream}>
+          {hasTimes ? (
+            <time class="note" dateTime={at}>
+              {`${clock(at)} `}
+            </time>
+          ) : null}
           {`${task}: `}
           {ansiSpans(text).map(({ text: part, classes }, at) =>
             classes === '' ? (

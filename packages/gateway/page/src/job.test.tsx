@@ -109,16 +109,20 @@ it('says that nothing was printed only if nothing was printed', () => {
   expect(notesOf(NO_OUTPUT, 0, ended, '', true)).toEqual(['No task has failed.']);
 });
 
-it('finds lines, and shows output as text with its colors', () => {
+it('finds lines, and shows output as text with its colors, and its times on demand', () => {
+  const at = ago(12);
   const lines = [
-    { task: 0, stream: 'stdout' as const, text: 'Bad <img src=x>' },
-    { task: 1, stream: 'stderr' as const, text: '\u001b[31mred\u001b[0m' },
+    { task: 0, stream: 'stdout' as const, at, text: 'Bad <img src=x>' },
+    { task: 1, stream: 'stderr' as const, at, text: '\u001b[31mred\u001b[0m' },
   ];
   expect(matching(lines, 'bad')).toEqual([lines[0]]);
   expect(matching(lines, '')).toBe(lines);
   const shown = html(<Lines lines={lines} />);
   expect(shown).not.toContain('<img');
   expect(shown).toContain('<span class="stderr">1: <span class="ansi-red">red</span>');
+  expect(html(<Lines lines={lines} hasTimes={true} />)).toMatch(
+    /datetime="[^"]+">(\d\d-\d\d )?\d\d:\d\d:\d\d <\/time>1: /i,
+  );
 });
 
 it('shows failed tasks first, then running ones, and otherwise all', () => {

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { linesOf } from './log-lines.js';
 
-function chunk(task: number, text: string, more: object = {}) {
-  return { task, attempt: 1, stream: 'stdout' as const, text, ...more };
+const AT = '2026-11-29T08:15:00.000Z';
+
+function chunk(task: number, text: string, more: { at?: string; stream?: 'stderr'; attempt?: number } = {}) {
+  return { task, attempt: 1, stream: 'stdout' as const, at: AT, text, ...more };
 }
 
 test('lines are whole if they arrive in parts, between those of other tasks and streams', () => {
@@ -29,4 +31,18 @@ test('a progress bar is its last state, and lines may end like those of Windows'
   expect(text('10%\r20%\r100%\n')).toEqual(['100%']);
   expect(text('10%\r20%\r')).toEqual(['20%']);
   expect(text('a\r\nb\r\n')).toEqual(['a', 'b']);
+});
+
+test('a line has the time at which it began', () => {
+  const later = '2026-11-29T08:15:09.000Z';
+  const lines = linesOf([
+    chunk(0, 'one\ntw'),
+    chunk(0, 'o\n', { at: later }),
+    chunk(0, 'three\n', { at: later }),
+  ]);
+  expect(lines.map(({ text, at }) => [text, at])).toEqual([
+    ['one', AT],
+    ['two', AT],
+    ['three', later],
+  ]);
 });

@@ -6,6 +6,8 @@ type Chunk = Logs['chunks'][number];
 export interface LogLine {
   readonly task: number;
   readonly stream: Chunk['stream'];
+  /** When the line began to arrive. */
+  readonly at: string;
   readonly text: string;
 }
 
@@ -15,18 +17,20 @@ export interface LogLine {
  */
 export function linesOf(chunks: readonly Chunk[]): LogLine[] {
   const lines: LogLine[] = [];
-  const open = new Map<string, { readonly chunk: Chunk; text: string }>();
-  const add = ({ task, stream }: Chunk, text: string): void => {
-    lines.push({ task, stream, text: text.replace(/\r+$/, '').split('\r').at(-1)! });
+  const open = new Map<string, { chunk: Chunk; text: string }>();
+  const add = ({ task, stream, at }: Chunk, text: string): void => {
+    lines.push({ task, stream, at, text: text.replace(/\r+$/, '').split('\r').at(-1)! });
   };
   for (const chunk of chunks) {
     const key = `${chunk.task} ${chunk.attempt} ${chunk.stream}`;
     const [first = '', ...others] = chunk.text.split('\n');
     const line = open.get(key) ?? { chunk, text: '' };
     open.set(key, line);
+    if (line.text === '') line.chunk = chunk;
     line.text += first;
     for (const next of others) {
-      add(chunk, line.text);
+      add(line.chunk, line.text);
+      line.chunk = chunk;
       line.text = next;
     }
   }

@@ -14,7 +14,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function chunk(number: number, text: string, more: Partial<StoredOutput> = {}): StoredOutput {
   return {
-    ...{ number, task: 0, attempt: 1, stream: 'stdout', offset: 0 },
+    ...{ number, task: 0, attempt: 1, stream: 'stdout', offset: 0, at: 0 },
     bytes: Buffer.from(text),
     ...more,
   };
@@ -41,7 +41,13 @@ const ROOMY = { freeBytes: () => Number.POSITIVE_INFINITY };
 
 describe('output in a folder', () => {
   it('is read before and after it is written, and by the next process', async () => {
-    const written = chunk(7, 'first', { task: 3, attempt: 2, stream: 'stderr', offset: 40 });
+    const written = chunk(7, 'first', {
+      task: 3,
+      attempt: 2,
+      stream: 'stderr',
+      offset: 40,
+      at: 1_764_403_200_123,
+    });
     const store = new OutputFolder(folder, ROOMY);
     store.append(1, 'ada', written);
     store.append(1, 'ada', chunk(8, 'second'));

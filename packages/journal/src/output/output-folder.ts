@@ -269,7 +269,7 @@ export class OutputFolder implements OutputStore {
         // The rest of the file may be in the middle of a write.
         const length = fs.readSync(file, window, 0, Math.min(WINDOW_BYTES, segment.bytes - at), at);
         let end = 0;
-        for (const { at: inWindow, chunk } of decodeChunks(window.subarray(0, length))) {
+        for (const { from: inWindow, chunk } of decodeChunks(window.subarray(0, length))) {
           end = inWindow + encodedBytes(chunk);
           if (at + inWindow - (segment.index.at(-1)?.at ?? 0) >= INDEX_BYTES)
             segment.index.push({ number: chunk.number, at: at + inWindow });

@@ -23,7 +23,10 @@ function tableIn(url: string, jobs: number[] = [], limits = {}, tag = 'tag'): Ou
 }
 
 function chunk(number: number, text: string): StoredOutput {
-  return { ...{ number, task: 1, attempt: 1, stream: 'stdout', offset: 0 }, bytes: Buffer.from(text) };
+  return {
+    ...{ number, task: 1, attempt: 1, stream: 'stdout', offset: 0, at: 1_764_403_200_123 + number },
+    bytes: Buffer.from(text),
+  };
 }
 
 function settled(table: OutputTable, count: number): Promise<void> {

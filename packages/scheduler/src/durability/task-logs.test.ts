@@ -6,6 +6,9 @@ import { TaskLogs } from './task-logs.js';
 const all = () => true;
 const none = () => false;
 
+/** Wall clock. */
+const AT = 1_764_403_200_000;
+
 function pageOf(logs: TaskLogs, ...about: Parameters<TaskLogs['read']>): LogPage {
   return logs.read(...about)!;
 }
@@ -15,7 +18,14 @@ function text(page: LogPage): string {
 }
 
 function print(logs: TaskLogs, job: number, line: string, task = 0, user?: string): void {
-  logs.append(job, user, task, 1, { stream: 'stdout', bytes: Uint8Array.from(line, (c) => c.charCodeAt(0)) });
+  logs.append(
+    job,
+    user,
+    task,
+    1,
+    { stream: 'stdout', bytes: Uint8Array.from(line, (c) => c.charCodeAt(0)) },
+    AT,
+  );
 }
 
 describe('output of tasks', () => {
@@ -100,12 +110,12 @@ describe('output of tasks', () => {
   it('has its position in the output of its attempt, even if the last of it did not arrive', () => {
     const logs = new TaskLogs(10_000, none);
     const chunk = { stream: 'stderr', bytes: new Uint8Array(3) } as const;
-    logs.append(1, undefined, 0, 1, chunk, 0);
-    logs.ended(1, undefined, 0, 1, 3);
-    logs.append(1, undefined, 0, 2, chunk, 40);
-    logs.ended(1, undefined, 0, 2, 60);
-    logs.ended(1, undefined, 1, 1, 7);
-    logs.ended(1, undefined, 2, 1, 0);
+    logs.append(1, undefined, 0, 1, chunk, AT, 0);
+    logs.ended(1, undefined, 0, 1, 3, AT);
+    logs.append(1, undefined, 0, 2, chunk, AT, 40);
+    logs.ended(1, undefined, 0, 2, 60, AT);
+    logs.ended(1, undefined, 1, 1, 7, AT);
+    logs.ended(1, undefined, 2, 1, 0, AT);
     const { chunks } = pageOf(logs, 1, 0, all, true);
     expect(chunks.map(({ task, offset, bytes }) => [task, offset, bytes.length])).toEqual([
       [0, 0, 3],
@@ -124,6 +134,7 @@ describe('output of tasks', () => {
         0,
         1,
         { stream: 'stdout', bytes: Uint8Array.from(line, (c) => c.charCodeAt(0)) },
+        AT + offset,
         offset,
       );
     say('abc', 0);
@@ -133,8 +144,12 @@ describe('output of tasks', () => {
     expect(logs.receivedBytes(1, 0, 1)).toBe(8);
     const page = pageOf(logs, 1, 0, all, false);
     expect(text(page)).toBe('abcdeh');
-    expect(page.chunks.map(({ offset }) => offset)).toEqual([0, 3, 7]);
-    logs.ended(1, undefined, 0, 1, 8);
+    expect(page.chunks.map(({ offset, at }) => [offset, at - AT])).toEqual([
+      [0, 0],
+      [3, 1],
+      [7, 7],
+    ]);
+    logs.ended(1, undefined, 0, 1, 8, AT);
     expect(logs.receivedBytes(1, 0, 1)).toBe(0);
   });
 
@@ -143,17 +158,21 @@ describe('output of tasks', () => {
     print(logs, 1, 'old');
     print(logs, 2, 'x'.repeat(298));
     expect(logs.receivedBytes(1, 0, 1)).toBe(3);
-    logs.ended(1, undefined, 0, 1, 3);
+    logs.ended(1, undefined, 0, 1, 3, AT);
     expect(pageOf(logs, 1, 0, all, true)).toMatchObject({ chunks: [], dropped: true, done: true });
   });
 
   it('is that of all attempts, or of one attempt of each task', () => {
     const logs = new TaskLogs(10_000, none);
     const say = (task: number, attempt: number, letter: string): void =>
-      logs.append(1, undefined, task, attempt, {
-        stream: 'stdout',
-        bytes: Uint8Array.of(letter.charCodeAt(0)),
-      });
+      logs.append(
+        1,
+        undefined,
+        task,
+        attempt,
+        { stream: 'stdout', bytes: Uint8Array.of(letter.charCodeAt(0)) },
+        AT,
+      );
     say(0, 1, 'a');
     say(1, 1, 'b');
     say(0, 2, 'c');
@@ -171,7 +190,14 @@ describe('output of tasks', () => {
   it('returns the last lines of tasks, stdout before stderr', () => {
     const logs = new TaskLogs(1e6, none);
     const say = (stream: 'stdout' | 'stderr', line: string, attempt = 2): void =>
-      logs.append(1, undefined, 7, attempt, { stream, bytes: Uint8Array.from(line, (c) => c.charCodeAt(0)) });
+      logs.append(
+        1,
+        undefined,
+        7,
+        attempt,
+        { stream, bytes: Uint8Array.from(line, (c) => c.charCodeAt(0)) },
+        AT,
+      );
     say('stdout', 'old\n', 1);
     for (let i = 0; i < 9; i++) {
       say('stderr', `e${i}\n`);

@@ -35,7 +35,7 @@ const STREAMS = ['stdout', 'stderr'] as const;
 interface JobLog {
   readonly job: JobNumber;
   readonly user: string | undefined;
-  /** In order of `at`, with gaps where chunks were dropped. */
+  /** In order of `number`, with gaps where chunks were dropped. */
   chunks: StoredOutput[];
   nextNumber: number;
   /** Number of the first chunk from which on none was dropped. */
@@ -86,6 +86,7 @@ export class TaskLogs {
   /**
    * Adds output, without the part that has arrived before.
    *
+   * @param at when it arrived. Wall clock, ms since 1970
    * @param offset bytes that the attempt printed before, on both streams; default: those received
    */
   append(
@@ -94,6 +95,7 @@ export class TaskLogs {
     task: TaskIndex,
     attempt: AttemptNumber,
     chunk: OutputChunk,
+    at: number,
     offset?: number,
   ): void {
     const log = this.#logs.get(job) ?? this.#newLog(job, user);
@@ -101,9 +103,18 @@ export class TaskLogs {
     const repeated = Math.max(0, received - (offset ?? received));
     if (repeated > 0 && repeated >= chunk.bytes.length) return;
     const bytes = chunk.bytes.subarray(repeated);
-    const at = Math.max(received, offset ?? received);
-    log.received.set(task, { attempt, bytes: at + bytes.length });
-    const appended = { number: log.nextNumber++, task, attempt, stream: chunk.stream, bytes, offset: at };
+    const from = Math.max(received, offset ?? received);
+    log.received.set(task, { attempt, bytes: from + bytes.length });
+    const { stream } = chunk;
+    const appended = {
+      number: log.nextNumber++,
+      task,
+      attempt,
+      stream,
+      bytes,
+      offset: from,
+      at: Math.round(at),
+    };
     log.chunks.push(appended);
     if (this.#store !== undefined) {
       this.#appended++;
@@ -142,6 +153,7 @@ export class TaskLogs {
    * An attempt has ended. If its last output did not arrive, an empty chunk tells readers so.
    *
    * @param printed bytes that it printed, on both streams
+   * @param at now. Wall clock, ms since 1970
    */
   ended(
     job: JobNumber,
@@ -149,11 +161,12 @@ export class TaskLogs {
     task: TaskIndex,
     attempt: AttemptNumber,
     printed: number,
+    at: number,
   ): void {
     const log = this.#logs.get(job);
     const received = log === undefined ? 0 : receivedBytes(log, task, attempt);
     if (printed > received)
-      this.append(job, user, task, attempt, { stream: 'stdout', bytes: NO_BYTES }, printed);
+      this.append(job, user, task, attempt, { stream: 'stdout', bytes: NO_BYTES }, at, printed);
     const now = this.#logs.get(job);
     now?.received.delete(task);
     if (now !== undefined) this.#deleteIfEmpty(now);

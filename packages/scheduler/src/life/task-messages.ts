@@ -37,7 +37,7 @@ function processEnd(s: SchedulerState, from: Address, message: MessageOf<'ended'
   else abandonedEnded(s, from, { job: message.job, task, attempt }, { outcome, runMs }, now);
   const { logs } = s.jobs;
   const isKept = counts || isLate(s, job, message);
-  if (isKept && (message.outputBytes > 0 || !logs.isEmpty)) keepOutput(s, job!, message);
+  if (isKept && (message.outputBytes > 0 || !logs.isEmpty)) keepOutput(s, job!, message, now);
   // The worker deletes its report, and the task's output, after the confirmation.
   if (s.cluster.timings.retryMs > 0) {
     const confirm = { type: 'confirm', report: message.report } as const;
@@ -75,15 +75,17 @@ function keepOutput(
   s: SchedulerState,
   { number, spec: { user }, tasks }: Job,
   { task, output, outputBytes }: MessageOf<'ended'>,
+  now: Millis,
 ): void {
   const { logs } = s.jobs;
+  const at = now + s.config.wallOffsetMs;
   const execution = tasks.executionsOf(task);
   let offset = outputBytes - sumOf(output, ({ bytes }) => bytes.length);
   for (const chunk of output) {
-    logs.append(number, user, task, execution, chunk, offset);
+    logs.append(number, user, task, execution, chunk, at, offset);
     offset += chunk.bytes.length;
   }
-  logs.ended(number, user, task, execution, outputBytes);
+  logs.ended(number, user, task, execution, outputBytes, at);
 }
 
 /** A worker has paused an attempt, whose CPUs another task uses, or continued it. */
@@ -118,7 +120,12 @@ export function gangReady(s: SchedulerState, from: Address, message: MessageOf<'
 }
 
 /** A running task has produced output. */
-export function outputArrived(s: SchedulerState, from: Address, message: MessageOf<'output'>): void {
+export function outputArrived(
+  s: SchedulerState,
+  from: Address,
+  message: MessageOf<'output'>,
+  now: Millis,
+): void {
   const { task, attempt, offset, chunk, keptFrom } = message;
   const job = s.jobs.byNumber(message.job);
   const acknowledge = (received: number, gap: boolean): void => {
@@ -135,7 +142,8 @@ export function outputArrived(s: SchedulerState, from: Address, message: Message
   const { logs } = s.jobs;
   const execution = job.tasks.executionsOf(task);
   const isGap = offset > Math.max(keptFrom, logs.receivedBytes(job.number, task, execution));
-  if (!isGap) logs.append(job.number, job.spec.user, task, execution, chunk, offset);
+  if (!isGap)
+    logs.append(job.number, job.spec.user, task, execution, chunk, now + s.config.wallOffsetMs, offset);
   acknowledge(logs.receivedBytes(job.number, task, execution), isGap);
 }
 
