@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '../..');
  * These take longer than 90 s, or need a trace that is not part of the repository; `npm run figures -- --check` checks
  * them, too.
  */
-const SLOW = /^(3sigma-|carbyne-|hawk-|motivation )|--trace /;
+const SLOW = /^(3sigma-|carbyne-|goshawk-|hawk-|motivation )|--trace /;
 
 /** Another figure with each commit: all would take an hour. */
 const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: ROOT, encoding: 'utf8' });

@@ -287,6 +287,11 @@ const altruism: Figure = {
   panels: [lines('Mean completion time under DRF ÷ that under Carbyne', 'times', [OVER_CARBYNE])],
   claims: claims('§5.4.3', {
     'Completion times fall with altruism': rises([OVER_CARBYNE]),
+    '“CARBYNE outperforms them by up to 1.24×” when P is 0.5 (accepted: ±10%)': only(
+      at(0.5),
+      isAbout(OVER_CARBYNE, 1.24, WITHIN),
+    ),
+    '“and up to 1.56× at P(Altruism) = 1” (accepted: ±10%)': only(at(1), isAbout(OVER_CARBYNE, 1.56, WITHIN)),
     'Without altruism, completion times equal those under DRF': only(
       at(0),
       staysWithin([OVER_CARBYNE], { least: 0.95, most: 1.05 }),

@@ -13,7 +13,9 @@ import {
 import { format } from '../format.js';
 import {
   at,
+  between,
   falls,
+  from,
   isBelow,
   isEveryTimes,
   isMuchBetter,
@@ -24,6 +26,7 @@ import {
   neverExceeds,
   only,
   rises,
+  staysWithin,
 } from '../judging/index.js';
 import type { Planned } from '../point.js';
 import { additions, DEFAULT_POLICY, over, seriesOf } from '../series.js';
@@ -106,6 +109,15 @@ const comparedByMisses = (where: string): Record<string, Judge> => ({
   ...isCloseToPerfect(where),
 });
 
+/** Claims that 3Sigma completes more work than policies with less information. */
+const completesMore = (where: string): Record<string, Judge> => ({
+  [`“3Sigma constantly outperforms PointRealEst … on … Goodput”${where}`]: isBelow(
+    goodput('point-real'),
+    goodput(SIGMA),
+  ),
+  [`“3Sigma constantly outperforms … Prio on … Goodput”${where}`]: isBelow(goodput('prio'), goodput(SIGMA)),
+});
+
 /** @param isOrdered whether the points of the axis have an order, so that lines may join them */
 function panelsOf(policies: readonly string[], isOrdered = true): Figure['panels'] {
   const drawn = (title: string, what: string, of: (policy: string) => Series) => ({
@@ -123,6 +135,9 @@ function panelsOf(policies: readonly string[], isOrdered = true): Figure['panels
 }
 
 const PARTS = [SIGMA, '3sigma-nodist', '3sigma-nooe', '3sigma-noadapt', 'point-perf', 'point-real'] as const;
+
+/** Time to completion of best-effort jobs under the other policies, over that under 3Sigma. */
+const LATENCIES = FIELD.slice(1).map((of) => over(bestEffortSeconds(of), bestEffortSeconds(SIGMA), of));
 
 const overall: Figure = {
   ...TWO_HOURS,
@@ -152,6 +167,22 @@ const overall: Figure = {
     "Prio's goodput of best-effort jobs is much less than PointRealEst's": isMuchBetter(
       [over(bestEffortGoodput('prio'), bestEffortGoodput('point-real'))],
       0.1,
+    ),
+    ...completesMore(' (Figure 6)'),
+    '3Sigma “completes fewer best-effort jobs” than PointPerfEst': isBelow(
+      bestEffortGoodput(SIGMA),
+      bestEffortGoodput('point-perf'),
+    ),
+    '“BE latency is similar across all system” (accepted: 10% of 3Sigma’s)': staysWithin(LATENCIES, {
+      least: 0.9,
+      most: 1.1,
+    }),
+    '3Sigma “improves or matches latency for best effort jobs” (abstract; accepted: 10%)': staysWithin(
+      LATENCIES,
+      {
+        least: 0.9,
+        most: Number.POSITIVE_INFINITY,
+      },
     ),
   }),
 };
@@ -184,6 +215,7 @@ const workloads: Figure = {
       at(1, 2),
       isBelow(misses(SIGMA), misses('point-perf')),
     ),
+    ...completesMore(' under each (Figure 7)'),
   }),
 };
 
@@ -211,6 +243,11 @@ const slack: Figure = {
       bestEffortGoodput(SIGMA),
     ),
     'More slack means fewer misses': falls(PARTS.map(misses)),
+    '“3SigmaNoOE drops SLO miss rate to the level of PointPerfEst for most deadline slacks” (60% to 180%; accepted: 1% of the jobs)':
+      only(from(60), isNear(misses('3sigma-nooe'), misses('point-perf'), 0.01)),
+    '“Best effort goodput decreases for all systems” with more slack (§6.4)': falls(
+      PARTS.map(bestEffortGoodput),
+    ),
   }),
 };
 
@@ -226,6 +263,12 @@ const load: Figure = {
   claims: claims('§6.4', {
     'Misses rise with load under all policies': rises(FIELD.map(misses)),
     ...comparedByMisses('at every load'),
+    '“As the load increases, all systems increasingly prioritize SLO jobs, decreasing BE goodput”': falls(
+      FIELD.map(bestEffortGoodput),
+    ),
+    '“The gap between the BE goodputs of PointPerfEst and 3Sigma widens”': rises([
+      over(bestEffortGoodput('point-perf'), bestEffortGoodput(SIGMA)),
+    ]),
   }),
 };
 
@@ -242,6 +285,10 @@ const samples: Figure = {
     ...missesFewer('PointRealEst', 'point-real', 'at every number of samples'),
     ...isCloseToPerfect('from 25 samples on', only(at(25, 50, 100), IS_CLOSE_TO_PERFECT)),
     'More samples mean fewer misses under 3Sigma': falls([misses(SIGMA)]),
+    '“From 5 to 25” samples, PointRealEst misses fewer, too': only(
+      between(5, 25),
+      falls([misses('point-real')]),
+    ),
   }),
 };
 
