@@ -1,5 +1,6 @@
 import {
   type Address,
+  type Attributes,
   type BatchPart,
   type Millis,
   NO_RESOURCES,
@@ -38,6 +39,9 @@ export interface Need {
   readonly mayLend?: boolean;
   /** The running task that submitted the job. */
   readonly parent?: ParentRun;
+  readonly requires?: Attributes;
+  /** Default: none. */
+  readonly deadlineAt?: Millis;
 }
 
 export interface BenchSettings {
@@ -111,16 +115,19 @@ export class PolicyBench {
       gang = false,
       mayLend = false,
       parent,
+      requires,
+      deadlineAt,
     } = need;
     const { books } = this;
     const booked = books.declare(OWNER, job, {
       arrivedAt: this.now - ageMs,
       long,
       tasks: jobTasks,
-      ...present({ priority, user, parent }),
+      ...present({ priority, user, parent, deadlineAt }),
     });
-    const facts = { part, estimateMs, estimateFollows, demand: books.names.demandOf(demand), gang, mayLend };
-    books.setWaiting(books.stage(booked, index, facts), tasks, this.now);
+    const facts = { part, estimateMs, estimateFollows, gang, mayLend, ...present({ requires }) };
+    const of = books.stage(booked, index, { ...facts, demand: books.names.demandOf(demand) });
+    books.setWaiting(of, tasks, this.now);
     books.deleteIfOver(booked);
   }
 

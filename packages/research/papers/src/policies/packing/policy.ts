@@ -413,7 +413,7 @@ export class PackingPolicy implements CentralPolicy {
     for (const server of before.freedServers) if (this.#workers[server]?.open) this.#packer.free(server);
     const batches = [...this.#all()].flatMap((entry) => entry.batches);
     for (const batch of batches.sort((one, other) => one.sequence - other.sequence)) {
-      this.#chooseFamily(batch.entry);
+      if (batch.entry.size !== undefined) this.#chooseFamily(batch.entry);
       this.#queue(batch);
     }
   }

@@ -2,7 +2,6 @@ import { formatAttributes, type Millis, SLOT, sumOf } from '@goshawk/core';
 import {
   type Attributes,
   type ClusterView,
-  fitsEver,
   isPreferredAt,
   type JobView,
   type RunView,
@@ -95,7 +94,7 @@ export function isRemnant({ running, ended }: StageView): boolean {
 /** Answers where stages have room. Stages with equal needs share one answer, except those that workers declined. */
 export class Rooms {
   readonly #workers: readonly WorkerView[];
-  readonly #everFits = new Map<object, boolean>();
+  readonly #ever = new Map<object, number>();
   readonly #free = new Map<object, number>();
 
   constructor(cluster: ClusterView) {
@@ -103,18 +102,18 @@ export class Rooms {
   }
 
   /**
-   * Whether some open worker meets the requirements of the stage, is large enough for one of its tasks, and was not declined.
+   * Whether the tasks of the stage would fit together at open workers that meet its requirements and were not declined, if nothing else ran.
    */
-  canStart(stage: StageView): boolean {
-    const { declinedBy } = stage;
-    if (declinedBy !== undefined)
-      return this.#workers.some((worker) => !declinedBy.has(worker) && fitsEver(stage, worker));
-    let fits = this.#everFits.get(stage.needs);
-    if (fits === undefined) {
-      fits = this.#workers.some((worker) => fitsEver(stage, worker));
-      this.#everFits.set(stage.needs, fits);
+  canStart({ needs, demand, declinedBy, waiting, running }: StageView): boolean {
+    const roomAt = (worker: WorkerView): number =>
+      needs.permits(worker) ? worker.roomFor(demand, worker.runs) : 0;
+    let ever = this.#ever.get(needs);
+    if (ever === undefined) {
+      ever = sumOf(this.#workers, roomAt);
+      this.#ever.set(needs, ever);
     }
-    return fits;
+    for (const worker of declinedBy?.keys() ?? []) if (worker.open) ever -= roomAt(worker);
+    return ever >= waiting + running;
   }
 
   /** Whether all waiting tasks of the stage fit now. Slots alone do not tell: other resources may be in use. */
