@@ -127,6 +127,30 @@ describe('a limit of CPUs', () => {
     }
   });
 
+  test.each(Array.from({ length: 8 }, (_, seed) => seed + 1))('holds for gangs (seed %i)', (seed) => {
+    const random = Random.seeded(`gangs ${seed}`);
+    const draw = <T>(...from: readonly T[]): T => from[Math.floor(random.next() * from.length)]!;
+    for (let round = 0; round < 25; round++) {
+      const bench = new PolicyBench('goshawk', 0);
+      for (let at = 0; at < 6; at++) {
+        const cpu = draw(1, 1, 2, 4);
+        bench.join(at, 16 * cpu, { cpu, memory: draw(100, 100, 200) });
+      }
+      const cpus = draw(1, 2, 4);
+      bench.books.grant(parseUsers(JSON.stringify({ mal: { cpus } }), 'users.json'));
+      const tasks = draw(2, 3, 4, 6);
+      const memory = draw(0, 1, 20, 50, 60, 100);
+      const demand = { cpu: draw(0.001, 0.25, 0.3, 0.5), ...(memory > 0 ? { memory } : {}) };
+      for (const job of [1, 2]) bench.need(job, { user: 'mal', gang: true, tasks, demand, long: true });
+      expect({ tasks, demand, cpus, blocked: Math.max(cpus, blockedBy(bench, 'mal')) }).toEqual({
+        ...{ tasks, demand, cpus },
+        blocked: cpus,
+      });
+      // It starts at least where each of its tasks may take a whole CPU.
+      if (tasks <= cpus) expect(bench.count(1)).toBe(tasks);
+    }
+  });
+
   test('leaves whole workers to another user', () => {
     const bench = new PolicyBench('goshawk', 4, { slots: 16, capacity: { cpu: 1 } });
     bench.books.grant(parseUsers('{"mal": {"cpus": 1}}', 'users.json'));

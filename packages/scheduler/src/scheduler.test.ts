@@ -519,6 +519,10 @@ describe('clients', () => {
     expect(submit('ada', 1, { demand: { cpu: 3 } })).toMatchObject({
       message: 'user ada may use 2 CPUs at a time, and a task of this job requests 3 CPUs',
     });
+    // They may have to run on one worker each.
+    expect(submit('ada', 4, { gang: true, demand: { cpu: 0.25, memory: 1 } })).toMatchObject({
+      message: 'user ada may use 2 CPUs at a time, and this gang counts as 4 CPUs',
+    });
     expect(submit('ada', 3)).toMatchObject({ type: 'accepted' });
     expect(submit('ada', 2)).toMatchObject({
       message: 'user ada may have 5 waiting tasks and has 4; this request adds 2',

@@ -239,10 +239,10 @@ function keyOf({ job, gang, part }: BookedStage, wanted: number): string {
 /** Admits as many tasks of the stage as the limits permit. */
 function admit({ group, accounts, amounts: own, firstAmounts }: Claim, stage: BookedStage): number {
   const wanted = stage.limitTasks;
-  let amounts = group.isGang ? own : firstAmounts;
+  let amounts = firstAmounts;
   let room = roomIn(accounts, amounts);
   // A task alone may start even if it blocks more than the limit.
-  if (room === 0 && amounts !== own && accounts.every(usesNoCpus)) {
+  if (room === 0 && group.together === 1 && amounts !== own && accounts.every(usesNoCpus)) {
     amounts = own;
     room = Math.min(1, roomIn(accounts, own));
   }

@@ -187,16 +187,23 @@ function impossibleReason({ title, limits }: LimitScope, stage: StageSpec): stri
   const together = stage.gang === true ? countTasks(stage.tasks) : 1;
   const demands: readonly [keyof Holder, number, (amount: number) => string][] = [
     ['running', together, (amount) => `${amount} running tasks`],
-    ['cpus', together * (amountOf(stage.demand, 'cpu') || 1), (amount) => `${amount} CPUs`],
+    ['cpus', together * cpusOf(stage, together), (amount) => `${amount} CPUs`],
     ['memory', together * amountOf(stage.demand, 'memory'), (amount) => `${formatBytes(amount)} of memory`],
     ['gpus', together * amountOf(stage.demand, GPU), (amount) => `${amount} GPUs`],
   ];
   for (const [name, amount, words] of demands) {
     const limit = limits[name] as number | undefined;
     if (limit !== undefined && amount > limit)
-      return `${title} may use ${words(limit)} at a time, and ${together > 1 ? 'this gang' : 'a task of this job'} requests ${words(amount)}`;
+      return `${title} may use ${words(limit)} at a time, and ${together > 1 ? 'this gang counts as' : 'a task of this job requests'} ${words(amount)}`;
   }
   return undefined;
+}
+
+/** CPUs of one task in limits. In a gang, tasks with parts of CPUs that may not share a worker count as whole CPUs. */
+function cpusOf({ demand, requires }: StageSpec, together: number): number {
+  const cpus = amountOf(demand, 'cpu') || 1;
+  const mayShare = requires === undefined && Object.keys(demand ?? {}).every((name) => name === 'cpu');
+  return together > 1 && !mayShare ? Math.ceil(cpus) : cpus;
 }
 
 const ASK_FOR_LESS = 'request fewer resources, or ask the operator for a higher limit';
