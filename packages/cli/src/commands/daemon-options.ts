@@ -196,11 +196,14 @@ function logExit({ logger }: Daemon): (why: ExitReason) => void {
     logger[isExpected ? 'info' : 'error']({ event: 'exit', reason }, message);
   };
   // After a second signal or an uncaught error, nothing else runs.
-  const atExit = (code: number): void =>
+  const atExit = (code: number): void => {
+    // Something in the process called `process.exit(0)`, which a supervisor would take for a stop.
+    if (code === ExitCode.done) process.exitCode = ExitCode.failed;
     log({
       reason: 'interrupted',
-      message: `exits with code ${code} before it has stopped: after a second signal or an unexpected error`,
+      message: `exits with code ${process.exitCode ?? code} before it has stopped: after a second signal or an unexpected error`,
     });
+  };
   process.on('exit', atExit);
   return log;
 }

@@ -4,13 +4,16 @@ import { type Context, ExitCode, flagsFor, START_FOLDER, whenAborted, whenOrphan
 import { CENTRAL_OPTIONS, type DaemonIsUp } from '@goshawk/command/cluster';
 import { exitCodeOfSignal, type PolicySettings } from '@goshawk/core';
 import { isCustomPolicy, presetNamed } from '@goshawk/policies';
+import type { ReplacedPolicy } from '@goshawk/runtime';
 
 /** Signal with which a central ends itself whose policy does not return. */
 const STALLED = 'SIGUSR2';
 /** Policy that replaces it. */
 const REPLACEMENT = 'goshawk';
-/** Tells a central that a parent watches it: the name of the policy that it replaces, or nothing. */
+/** Tells a central that a parent watches it: which policy it replaces and why, in JSON, or nothing. */
 const WATCHED = '_GOSHAWK_WATCHED_POLICY';
+/** A central that ends unexpectedly within this time (ms) after its start would end again and again. */
+const EARLY_MS = 60_000;
 /** Secrets that have no option. */
 const SECRETS = ['GOSHAWK_KEY', 'GOSHAWK_HTTP_TOKEN'];
 
@@ -19,14 +22,15 @@ type Options = Parameters<typeof flagsFor<typeof CENTRAL_OPTIONS>>[1];
 /** Returns what the parent of this central says; undefined without a parent that watches. */
 export function watchedBy(
   environment: Context['environment'],
-): { readonly replaced: string | undefined } | undefined {
-  const name = environment[WATCHED];
-  return name === undefined ? undefined : { replaced: name || undefined };
+): { readonly replaced: ReplacedPolicy | undefined } | undefined {
+  const replaced = environment[WATCHED];
+  if (replaced === undefined) return undefined;
+  return { replaced: replaced === '' ? undefined : (JSON.parse(replaced) as ReplacedPolicy) };
 }
 
 /**
  * Runs central in a child process, because a custom policy that never returns also blocks signals and restarts from within. If
- * that happens, starts central again at the same address with the policy `goshawk`.
+ * that happens, or the policy ends the process, starts central again at the same address with the policy `goshawk`.
  *
  * @returns the exit code
  */
@@ -38,7 +42,7 @@ export async function watchCentral(
   await ignoreLaterFailures(policy);
   let current = policy;
   let bind = options.bind;
-  for (let replaced = ''; ; replaced = policy.policy) {
+  for (let replaced: ReplacedPolicy | undefined; ; ) {
     const args = flagsFor(CENTRAL_OPTIONS, {
       ...options,
       bind,
@@ -52,24 +56,39 @@ export async function watchCentral(
       // Ctrl-C reaches it through this process only.
       detached: true,
       cwd: '/',
-      env: { ...environmentOf(context), [WATCHED]: replaced, [START_FOLDER]: context.cwd },
+      env: {
+        ...environmentOf(context),
+        [WATCHED]: replaced === undefined ? '' : JSON.stringify(replaced),
+        [START_FOLDER]: context.cwd,
+      },
     });
     child.stdin.on('error', () => {});
+    const isFirst = replaced === undefined;
+    let upAt = Number.NEGATIVE_INFINITY;
     createInterface({ input: child.stdout }).once('line', (line) => {
       const isUp = JSON.parse(line) as DaemonIsUp;
       bind = isUp.endpoint;
-      if (replaced === '' && context.global.json) context.json(isUp);
+      upAt = performance.now();
+      if (isFirst && context.global.json) context.json(isUp);
     });
     const ended = new Promise<number | NodeJS.Signals>((resolve, reject) => {
       child.on('error', reject).on('close', (code, signal) => resolve(signal ?? code ?? ExitCode.failed));
     });
     void whenAborted(context.interrupted).then(() => child.kill('SIGTERM'));
-    void whenOrphaned(options.withParent === true).then(() => child.stdin.end());
+    let isOrphaned = false;
+    void whenOrphaned(options.withParent === true).then(() => {
+      isOrphaned = true;
+      child.stdin.end();
+    });
     const how = await ended;
-    if (how !== STALLED || context.interrupted.aborted) {
+    const isStopped = how === 0 || context.interrupted.aborted || isOrphaned;
+    const endsEarly = isFirst && performance.now() - upAt < EARLY_MS;
+    if (isStopped || (how !== STALLED && !endsEarly)) {
       process.stdin.destroy();
       return typeof how === 'number' ? how : (exitCodeOfSignal(how) ?? ExitCode.failed);
     }
+    const why = how === STALLED ? 'did not return from a call' : `ended its process (${how})`;
+    replaced = { name: policy.policy, why };
     current = { ...policy, policy: REPLACEMENT, preset: presetNamed(REPLACEMENT) };
   }
 }

@@ -38,6 +38,13 @@ export interface JobForecaster {
   close(): void;
 }
 
+/** A custom policy that central runs no longer. */
+export interface ReplacedPolicy {
+  readonly name: string;
+  /** What it did, as the end of a sentence: `did not return from a call`. */
+  readonly why: string;
+}
+
 export interface CentralOptions extends ProcessOptions {
   readonly name?: string;
   /** Settings that every member receives when it joins. */
@@ -46,8 +53,8 @@ export interface CentralOptions extends ProcessOptions {
   readonly expectedSchedulers?: readonly string[] | undefined;
   /** Weights and limits of users; reloaded when the file changes. */
   readonly usersFile?: UsersFile | undefined;
-  /** Custom policy that did not return, and instead of which these settings name another one. */
-  readonly replacedPolicy?: string | undefined;
+  /** Custom policy instead of which these settings name another one. */
+  readonly replacedPolicy?: ReplacedPolicy | undefined;
   /** Folder for the events and the history of the cluster; without it, they are lost when the process exits. */
   readonly dataFolder?: string | undefined;
   /** Solver of planning policies; closed with the process. */
@@ -174,7 +181,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   }
   if (replacedPolicy !== undefined)
     options.logger.error(
-      { event: 'policy-replaced', policy: replacedPolicy },
+      { event: 'policy-replaced', policy: replacedPolicy.name },
       replacementLine(replacedPolicy, options.settings),
     );
   options.logger.info({ endpoint, policy }, 'central is up');
@@ -213,8 +220,8 @@ function recordStart(events: EventBook, { settings, replacedPolicy }: CentralOpt
 
 const SETTINGS_LENGTH_MAX = 2_000;
 
-function replacementLine(replaced: string, { policy: { policy } }: ClusterSettings): string {
-  return `central runs the policy ${policy}, because ${replaced} did not return from a call: correct it, and restart central`;
+function replacementLine({ name, why }: ReplacedPolicy, { policy: { policy } }: ClusterSettings): string {
+  return `central runs the policy ${policy}, because ${name} ${why}: correct it, and restart central`;
 }
 
 /** Replaces the machine's `settle` with a function that also measures planning times. */

@@ -4,7 +4,7 @@ import type { SchedulerOptions } from './scheduler.js';
 import type { WorkersOptions } from './workers.js';
 
 export type { HttpOptions } from '../http/index.js';
-export type { CentralOptions, ProblemSolver, SolverReply } from './central.js';
+export type { CentralOptions, ProblemSolver, ReplacedPolicy, SolverReply } from './central.js';
 export type { Daemon } from './daemon.js';
 export { type JournalLocation, newTag } from './journal-port.js';
 export { laterFailures } from './later-failures.js';

@@ -237,7 +237,7 @@ export const METRICS = {
       'Exceptions of a custom policy; tasks then start in order of arrival.',
     ),
     goshawk_central_policy_replaced: gauge(
-      '1 after central has restarted with goshawk, because a custom policy did not return.',
+      '1 after central has restarted with goshawk, because a custom policy did not return or ended its process.',
     ),
   }),
   ...of(['worker'], {
