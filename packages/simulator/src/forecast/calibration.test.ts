@@ -48,3 +48,16 @@ test('the interval is narrow where the futures are right', () => {
   expect(Math.abs(inMs - 1_000)).toBeLessThan(5);
   expect(latestMs - earliestMs).toBeLessThan(30);
 });
+
+test('an end is a date, however wrong earlier forecasts with narrow futures were', () => {
+  const calibration = new Calibration();
+  const narrow = { lowMs: 1_000, medianMs: 1_000, highMs: 1_000, waits: false, isMeasured: true };
+  for (let job = 0; job < 200; job++) {
+    calibration.forecast(`${job}`, narrow, 0, 0.5);
+    calibration.ended(`${job}`, job % 2 === 0 ? 1_000 : 30_000);
+  }
+  const { inMs, earliestMs, latestMs } = calibration.adjust({ ...narrow, lowMs: 1, highMs: 1_000_000 });
+  expect(earliestMs).toBeLessThanOrEqual(inMs);
+  expect(inMs).toBeLessThanOrEqual(latestMs);
+  expect(new Date(Date.UTC(2026, 0) + latestMs).toISOString()).toMatch(/^2027-01-01/);
+});

@@ -34,6 +34,8 @@ const TAIL = 0.02;
 const SLACK_MS: Millis = 50;
 /** Least half width of an interval, as a logarithm. Jobs that arrive later may delay a job of which tasks wait. */
 const WIDTH_MIN = { waits: 0.1, runs: 0.01 };
+/** No end is stated after this. A few large errors would otherwise widen intervals beyond the last valid date. */
+const END_MAX_MS: Millis = 365 * 86_400_000;
 /** Before outcomes are known, errors are twice as large as the futures suggest, in this many assumed outcomes. */
 const ASSUMED = 40;
 const ASSUMED_FACTOR = 2;
@@ -67,7 +69,7 @@ export class Calibration {
     const width = widthOf(raw);
     const at = (share: number) => {
       const log = Math.log(raw.medianMs + SLACK_MS) + width * quantile(scores, share);
-      return Math.max(0, Math.exp(log) - SLACK_MS);
+      return Math.min(END_MAX_MS, Math.max(0, Math.exp(log) - SLACK_MS));
     };
     return { inMs: at(0.5), earliestMs: at(TAIL), latestMs: at(1 - TAIL) };
   }
