@@ -40,7 +40,7 @@ const stageOutline = view({
   requires,
   gang: optional(flag),
   lend: optional(flag),
-  /** Estimated mean run time of its tasks; absent: unknown. */
+  /** Estimated mean run time of its tasks; absent: unknown, or only a lower bound is known. */
   estimateMs: optional(ms),
   /** Number of completed tasks, and mean and standard deviation of their run times. */
   completed: countTo(LIMITS.tasksPerJobMax),

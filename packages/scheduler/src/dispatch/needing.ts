@@ -242,7 +242,7 @@ function sendNeedMessage(
     requires: listAttributes(requires),
     gang,
     lend,
-    estimateFollows: job.estimate.sample?.state === 'refining' || undefined,
+    estimateFollows: job.estimate.isLowerBound || undefined,
     avoid: avoidedBy(s, job, batch, now),
   };
   s.env.send(s.cluster.central, describes ? { ...message, about: aboutJob(s, job, now) } : message);

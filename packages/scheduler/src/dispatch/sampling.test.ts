@@ -198,6 +198,24 @@ describe('while its pilots run', () => {
     expect(bench.serve(5, job, PILOTS)).toBe(-1);
   });
 
+  test('a long job has no estimate for forecasts, which would take the elapsed time for its run time', () => {
+    const bench = new Bench();
+    const job = bench.submit(10);
+    const tasks = [bench.serve(1, job, PILOTS), bench.serve(2, job, PILOTS)];
+    const forecastMs = () => {
+      bench.receive(CENTRAL, { type: 'outline', id: 1 });
+      return bench.take('outlined')[0]!.jobs[0]!.stages[0]!.estimateMs;
+    };
+    bench.now = 1_000;
+    bench.scheduler.wake('weigh', job.number, bench.now);
+    expect([job.class, job.estimate.meanMs, forecastMs()]).toEqual(['long', 1_000, undefined]);
+    bench.now = 9_000;
+    bench.end(1, job, tasks[0]!, 5_000);
+    expect(forecastMs()).toBeUndefined();
+    bench.end(2, job, tasks[1]!, 7_000);
+    expect([job.estimate.meanMs, forecastMs()]).toEqual([6_000, 6_000]);
+  });
+
   test('a decision is final', () => {
     const bench = new Bench();
     const job = bench.submit(10);

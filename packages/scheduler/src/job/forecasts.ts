@@ -167,9 +167,9 @@ function outlineOfStage(
   }
   const { demand, requires, gang, lend, after } = stage.spec;
   const isDeclared = waits > 0 && waiting.count === waits;
-  const estimateMs = job.estimate.isUndecided
-    ? undefined
-    : (job.estimate.ofStage(stage) ?? job.estimate.meanMs);
+  const { estimate } = job;
+  const estimateMs =
+    estimate.isUndecided || estimate.isLowerBound ? undefined : (estimate.ofStage(stage) ?? estimate.meanMs);
   return {
     waiting: waits,
     running,

@@ -58,6 +58,11 @@ export class JobEstimate {
     return this.sample?.state === 'running';
   }
 
+  /** Whether pilots still run. A job that their elapsed time proves to be long has only a lower bound as its estimate. */
+  get isLowerBound(): boolean {
+    return this.sample?.state === 'refining';
+  }
+
   /** Sets the class that the pilots or the guess determined. */
   decide(decision: Decision): void {
     this.#decision = decision;
