@@ -1,14 +1,15 @@
 import { sumOf } from '@goshawk/core';
 import { percentilesOf, printReport, result } from './bench-report.js';
 import { Folder, note, readOptions } from './script.js';
-import { isSound, type SoakReport, slowdownWithoutCentral, soak } from './soak/run.js';
+import { FAILURES, isSound, type SoakReport, slowdownWithoutCentral, soak } from './soak/run.js';
 
 /**
  * Checks that a cluster keeps its guarantees while its processes die. Under a steady load of jobs that use all features,
  * with open pages, every few seconds one process, including central and schedulers, is killed and restarted, or stopped
  * for up to two leases; `--every 0` leaves them alone. With `--image NAME` some programs run in a container of a local
- * image, which needs Docker or Podman. In the end each accepted job must have exactly one result, for
- * the client and in the journals, and memory must be flat.
+ * image, which needs Docker or Podman. `--postgres` schedulers share a journal in a PostgreSQL server, which is killed and
+ * stopped, too. In every other minute a hostile user acts. In the end each accepted job must have exactly one result, for
+ * the client and in the journals, no refused submission may have been accepted, and memory must be bounded.
  */
 const options = readOptions({
   minutes: 10,
@@ -16,6 +17,7 @@ const options = readOptions({
   workers: 100,
   'workers-per-process': 5,
   schedulers: 4,
+  postgres: 0,
   rate: 8,
   every: 2_500,
   image: undefined,
@@ -32,6 +34,7 @@ const soaked = await soak({
   workers: options.workers,
   workersPerProcess: options['workers-per-process'],
   schedulers: options.schedulers,
+  inPostgres: options.postgres,
   jobsPerSecond: options.rate,
   faultEveryMs: options.every,
   image: options.image,
@@ -43,8 +46,7 @@ const soaked = await soak({
 printReport('soak', resultsOf(soaked), options.json);
 const isGood = isSound(soaked);
 if (!isGood) {
-  const { lost, notCompleted, wrong, doubled, unexpectedExits } = soaked;
-  note(JSON.stringify({ lost, notCompleted, wrong, doubled, unexpectedExits }));
+  note(JSON.stringify(Object.fromEntries(FAILURES.map((failure) => [failure, soaked[failure]]))));
   note(`logs and journals are in ${folder.path}`);
 } else folder.remove();
 process.exitCode = isGood ? 0 : 1;
@@ -56,6 +58,8 @@ function resultsOf(soaked: SoakReport) {
     result('jobs accepted', 'jobs', [soaked.accepted]),
     result('tasks', 'tasks', [soaked.tasks]),
     result('submissions without an answer', 'count', [soaked.unanswered]),
+    result('refused submissions', 'count', [soaked.refused]),
+    result('refused submissions that were accepted', 'jobs', [soaked.falselyRefused.length]),
     result('jobs lost', 'jobs', [soaked.lost.length]),
     result('jobs that did not complete', 'jobs', [soaked.notCompleted.length]),
     result('jobs with a wrong result', 'jobs', [soaked.wrong.length]),
@@ -73,15 +77,16 @@ function resultsOf(soaked: SoakReport) {
     result('short jobs without central', 'jobs', [shortWithoutCentralMs.length]),
     ...percentilesOf('short jobs without central: ', 'ms', shortWithoutCentralMs),
     result('p50 without central against with it', 'ratio', [slowdownWithoutCentral(soaked)]),
-    ...soaked.shortByQuarterMs.flatMap((tookMs, quarter) =>
-      percentilesOf(`short jobs, quarter ${quarter + 1}: `, 'ms', tookMs),
-    ),
-    ...Object.entries(soaked.memory).flatMap(([role, { meanMebibytes, mebibytesPerMinute, quarters }]) => [
+    ...percentilesOf('short jobs beside the hostile user: ', 'ms', soaked.shortBesideHostileMs),
+    ...percentilesOf('short jobs in the other minutes: ', 'ms', soaked.shortInPeaceMs),
+    ...soaked.shortByThirdMs.flatMap((tookMs, third) => [
+      ...percentilesOf(`short jobs, third ${third + 1}: `, 'ms', tookMs),
+      result(`load of the machine, third ${third + 1}`, 'processes', [soaked.machineLoads[third]!]),
+    ]),
+    ...Object.entries(soaked.memory).flatMap(([role, { meanMebibytes, mebibytesPerMinute, thirds }]) => [
       result(`memory of a process: ${role}`, 'MiB', [meanMebibytes]),
       result(`growth: ${role}`, 'MiB/min', [mebibytesPerMinute]),
-      ...quarters.map((mebibytes, quarter) =>
-        result(`memory, quarter ${quarter + 1}: ${role}`, 'MiB', [mebibytes]),
-      ),
+      ...thirds.map((mebibytes, third) => result(`memory, third ${third + 1}: ${role}`, 'MiB', [mebibytes])),
     ]),
   ];
 }

@@ -3,21 +3,27 @@ interface Counted {
   readonly kind: string;
   readonly task?: number;
   readonly outcome?: { readonly kind: string };
+  readonly key?: string | undefined;
 }
 
 /** The combined content of journals, record by record. */
 export class Written {
   /** Ids of accepted jobs. */
   readonly accepted = new Set<string>();
+  /** Their keys. */
+  readonly keys = new Set<string>();
   readonly ended = new Set<string>();
   /** Number of counted results of tasks, by job. */
   readonly results = new Map<string, number>();
-  /** Tasks with more than one result, as `job/task`, and jobs with two ends. */
+  /** Tasks with more than one result, as `job/task`, jobs with two ends, and keys with two jobs. */
   readonly doubled: string[] = [];
   readonly #completed = new Set<string>();
 
-  add(id: string, { kind, task, outcome }: Counted): void {
-    if (kind === 'accepted') this.accepted.add(id);
+  add(id: string, { kind, task, outcome, key }: Counted): void {
+    if (kind === 'accepted' && !this.accepted.has(id)) {
+      this.accepted.add(id);
+      if (key !== undefined) this.#once(this.keys, key);
+    }
     if (kind === 'ended') this.#once(this.ended, id);
     if (kind !== 'attempt' || outcome?.kind !== 'completed') return;
     this.#once(this.#completed, `${id}/${task}`);

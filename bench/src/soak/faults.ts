@@ -4,10 +4,11 @@ import type { FaultyRole, SoakCluster, SoakProcess } from './processes.js';
 
 /** Relative frequency of each role, and the range of its downtime, in ms. */
 const CHOICES: readonly { role: FaultyRole; share: number; awayMs: readonly [Millis, Millis] }[] = [
-  { role: 'worker', share: 0.6, awayMs: [200, 5_000] },
-  { role: 'scheduler', share: 0.28, awayMs: [200, 8_000] },
+  { role: 'worker', share: 0.52, awayMs: [200, 5_000] },
+  { role: 'scheduler', share: 0.26, awayMs: [200, 8_000] },
   // Exceeds its lease by some time.
   { role: 'central', share: 0.12, awayMs: [3_000, 12_000] },
+  { role: 'postgres', share: 0.1, awayMs: [1_000, 15_000] },
 ];
 const SHARE_OF_KILLS = 0.6;
 /** The maximum downtime, longer than two leases. */
@@ -21,8 +22,8 @@ export interface FaultCounts {
 /** Kills and stops processes of the cluster at random, and restarts or continues each after a while. */
 export class Faults {
   readonly counts: FaultCounts = {
-    kills: { central: 0, scheduler: 0, worker: 0 },
-    stops: { central: 0, scheduler: 0, worker: 0 },
+    kills: { central: 0, scheduler: 0, worker: 0, postgres: 0 },
+    stops: { central: 0, scheduler: 0, worker: 0, postgres: 0 },
   };
   readonly #cluster: SoakCluster;
   readonly #random: Random;

@@ -1,10 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Cluster, EndedJob, JobHandle } from '@goshawk/client';
+import { type Cluster, type EndedJob, type JobHandle, OutcomeUnknownError } from '@goshawk/client';
 import type { Millis, Random } from '@goshawk/core';
 import { planJob } from './jobs.js';
 
 interface LoadOptions {
   readonly client: Cluster;
+  /** One that waits for less time than faults last; it submits some of the jobs. */
+  readonly hasty: Cluster;
   readonly random: Random;
   readonly jobsPerSecond: number;
   /** A module that returns its input. */
@@ -37,8 +39,10 @@ export interface Submitted {
 export class Load {
   readonly #options: LoadOptions;
   readonly submitted: Submitted[] = [];
-  /** Submissions that timed out; the job may or may not have been accepted. */
+  /** Submissions whose outcome the client does not know; the job may or may not have been accepted. */
   unanswered = 0;
+  /** Keys of submissions that were answered as refused, so that there is no job. */
+  readonly refused: string[] = [];
   #open = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -72,16 +76,19 @@ export class Load {
   }
 
   async #one(): Promise<void> {
-    const { client, random, module, image, isCentralAway, note } = this.#options;
+    const { client, hasty, random, module, image, isCentralAway, note } = this.#options;
     const { job, tasks, isShort = false, results, act, ends } = planJob(random, module, image);
     const submittedAtMs = performance.now();
     const isWithoutCentral = isCentralAway();
+    const isHasty = act === undefined && random.next() < HASTY_SHARE;
+    const key = `hasty-${random.nextUint32()}`;
     let handle: JobHandle;
     try {
-      handle = await client.submit(job);
+      handle = await (isHasty ? hasty.submit({ ...job, key }) : client.submit(job));
     } catch (error) {
-      this.unanswered++;
-      return note(`a submission had no answer: ${(error as Error).message}`);
+      if (error instanceof OutcomeUnknownError) this.unanswered++;
+      else if (isHasty) this.refused.push(key);
+      return note(`not submitted: ${(error as Error).message}`);
     }
     const submitted: Submitted = {
       id: handle.id,
@@ -121,11 +128,16 @@ export class Load {
   }
 }
 
-/** Expected errors while an owner is down, or before it has registered with central again. */
+const HASTY_SHARE = 0.25;
+
+/** Expected errors while an owner or its journal is down, or before it has registered with central again. */
 const WAITS_FOR: ReadonlySet<string> = new Set([
   'owner-gone',
   'owner-away',
   'unreachable',
   'unknown-job',
+  'journal-unavailable',
+  'journal-pending',
+  'not-ready',
   'timeout',
 ]);

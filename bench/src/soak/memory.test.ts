@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { byQuarter, MemoryWatch } from './memory.js';
+import { byThird, MemoryWatch } from './memory.js';
 
 test('an ended process is omitted', () => {
   const watch = new MemoryWatch();
@@ -8,14 +8,9 @@ test('an ended process is omitted', () => {
   const { self: trend, ...others } = watch.trends(2_000);
   expect(others).toEqual({});
   expect(trend!.meanMebibytes).toBeGreaterThan(1);
-  expect(trend!.quarters[0]).toBeGreaterThan(1);
+  expect(trend!.thirds[0]).toBeGreaterThan(1);
 });
 
-test('items after the end count for the last quarter', () => {
-  expect(byQuarter([0, 24, 25, 99, 100, 130], 100, (atMs) => atMs)).toEqual([
-    [0, 24],
-    [25],
-    [],
-    [99, 100, 130],
-  ]);
+test('items after the end count for the last third', () => {
+  expect(byThird([0, 33, 34, 99, 100, 130], 100, (atMs) => atMs)).toEqual([[0, 33], [34], [99, 100, 130]]);
 });

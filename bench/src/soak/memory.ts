@@ -6,8 +6,8 @@ type MemorySample = readonly [atMs: Millis, mebibytes: number];
 export interface MemoryTrend {
   readonly meanMebibytes: number;
   readonly mebibytesPerMinute: number;
-  /** Means of the four quarters of the run, MiB. */
-  readonly quarters: readonly number[];
+  /** Means of the three thirds of the run, MiB. */
+  readonly thirds: readonly number[];
 }
 
 /**
@@ -30,25 +30,25 @@ export class MemoryWatch {
     }
   }
 
-  /** The mean and slope leave out the first quarter of a run of `ms`, because starting processes grow. */
+  /** The mean and slope leave out the first third of a run of `ms`, because starting processes grow. */
   trends(ms: Millis): Record<string, MemoryTrend> {
     const trends: Record<string, MemoryTrend> = {};
     for (const [group, all] of this.#samples) {
-      const samples = all.filter(([atMs]) => atMs >= ms / 4);
-      const quarters = byQuarter(all, ms, ([atMs]) => atMs);
+      const samples = all.filter(([atMs]) => atMs >= ms / 3);
+      const thirds = byThird(all, ms, ([atMs]) => atMs);
       trends[group] = {
         meanMebibytes: meanOf(samples, ([, mebibytes]) => mebibytes),
         mebibytesPerMinute: samples.length < 2 ? 0 : 60_000 * slopeOf(samples),
-        quarters: quarters.map((quarter) => meanOf(quarter, ([, mebibytes]) => mebibytes)),
+        thirds: thirds.map((third) => meanOf(third, ([, mebibytes]) => mebibytes)),
       };
     }
     return trends;
   }
 }
 
-/** Divides items into the four quarters of a run of `ms`; later items count for the last one. */
-export function byQuarter<T>(items: readonly T[], ms: Millis, atMs: (item: T) => Millis): T[][] {
-  const quarters: T[][] = [[], [], [], []];
-  for (const item of items) quarters[Math.min(3, Math.floor((4 * atMs(item)) / ms))]!.push(item);
-  return quarters;
+/** Divides items into the three thirds of a run of `ms`; later items count for the last one. */
+export function byThird<T>(items: readonly T[], ms: Millis, atMs: (item: T) => Millis): T[][] {
+  const thirds: T[][] = [[], [], []];
+  for (const item of items) thirds[Math.min(2, Math.floor((3 * atMs(item)) / ms))]!.push(item);
+  return thirds;
 }

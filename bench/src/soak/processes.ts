@@ -1,7 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { inPostgres } from '@goshawk/journal';
+import { PostgresServer } from '@goshawk/journal/testing';
 import { type Daemon, Daemons, firstOfEach } from '../daemons.js';
 
 /** Roles whose processes are killed and stopped. */
-export type FaultyRole = 'central' | 'scheduler' | 'worker';
+export type FaultyRole = 'central' | 'scheduler' | 'worker' | 'postgres';
 export type Role = FaultyRole | 'dashboard';
 
 /** A place in the cluster, and its current process. */
@@ -21,6 +24,8 @@ const KEEP_ALL = ['--keep-jobs', '1000000'];
 interface SoakClusterOptions {
   readonly folder: string;
   readonly schedulers: number;
+  /** How many of the schedulers share a journal in a PostgreSQL server of the cluster's own; default: none. */
+  readonly inPostgres?: number;
   readonly workers: number;
   readonly workersPerProcess: number;
   readonly centralArgs: readonly string[];
@@ -35,6 +40,9 @@ export class SoakCluster {
   readonly #daemons: Daemons;
   readonly posts: SoakProcess[] = [];
   #closing = false;
+  #postgres: PostgresServer | undefined;
+  /** The database of the shared journal, if there is one. */
+  journal: string | undefined;
 
   constructor(options: SoakClusterOptions) {
     this.#options = options;
@@ -46,7 +54,7 @@ export class SoakCluster {
   }
 
   get central(): SoakProcess {
-    return this.posts[0]!;
+    return this.posts.find(({ role }) => role === 'central')!;
   }
 
   /** The URL of the page. */
@@ -55,10 +63,11 @@ export class SoakCluster {
   }
 
   async start(): Promise<void> {
-    const { centralArgs, schedulers, workerArgs } = this.#options;
+    const { centralArgs, schedulers, workerArgs, inPostgres: shared = 0 } = this.#options;
+    if (shared > 0) await this.#startPostgres();
     this.#add('central', 'central', () => this.#daemons.startCentral(centralArgs));
     for (let i = 0; i < schedulers; i++)
-      this.#add('scheduler', `s${i}`, () => this.#daemons.startScheduler(`s${i}`, KEEP_ALL));
+      this.#add('scheduler', `s${i}`, () => this.#startScheduler(`s${i}`, i < shared));
     for (const first of firstOfEach(this.#options))
       this.#add('worker', `w${first}`, () =>
         this.#daemons.startWorkersFrom(first, this.#options, workerArgs),
@@ -84,7 +93,7 @@ export class SoakCluster {
       if (this.#closing || post.daemon !== daemon) return;
       post.daemon = undefined;
       post.isAwake = false;
-      this.#options.onUnexpectedExit(post, `${how}`);
+      if (!this.#isTakenOver(post)) this.#options.onUnexpectedExit(post, `${how}`);
       // Restarts it, like a supervisor.
       this.startAt(post).catch(() => {});
     });
@@ -111,9 +120,68 @@ export class SoakCluster {
   async close(): Promise<void> {
     this.#closing = true;
     await this.#daemons.stop();
+    this.#postgres?.pause(false);
+    await this.#postgres?.remove();
   }
 
   #add(role: Role, name: string, start: SoakProcess['start']): void {
     this.posts.push({ role, name, start, daemon: undefined, isAwake: false });
   }
+
+  /** Whether it is a scheduler whose journal is in PostgreSQL. */
+  isShared({ role, name }: SoakProcess): boolean {
+    return role === 'scheduler' && Number(name.slice(1)) < (this.#options.inPostgres ?? 0);
+  }
+
+  /** Whether another scheduler has taken over its journal after its lease, so that it exits on purpose. */
+  #isTakenOver(post: SoakProcess): boolean {
+    return this.isShared(post) && this.#daemons.logOf(post.name).slice(-TAIL).includes(TAKEN_OVER);
+  }
+
+  #startScheduler(name: string, isShared: boolean): Promise<Daemon> {
+    if (!isShared) return this.#daemons.startScheduler(name, KEEP_ALL);
+    const args = ['scheduler', '--name', name, '--central-url', this.url, ...KEEP_ALL];
+    return supervised(() => this.#daemons.start(name, args, { GOSHAWK_JOURNAL: this.journal }));
+  }
+
+  async #startPostgres(): Promise<void> {
+    const server = await PostgresServer.start();
+    this.#postgres = server;
+    this.journal = await server.createDatabase('jobs');
+    await (await inPostgres()).initStore(this.journal);
+    const daemon: Daemon = {
+      endpoint: this.journal,
+      // Its memory is not Goshawk's.
+      pid: Number.NaN,
+      ended: new Promise(() => {}),
+      signal: (name) => server.pause(name === 'SIGSTOP'),
+      kill: async () => server.kill(),
+    };
+    let isFirst = true;
+    this.#add('postgres', 'postgres', async () => {
+      if (!isFirst) await supervised(() => server.start());
+      isFirst = false;
+      return daemon;
+    });
+  }
 }
+
+/**
+ * Starts a process again until it is up: PostgreSQL only starts once all processes of the killed server have gone, and a
+ * scheduler only while PostgreSQL answers.
+ */
+async function supervised<T>(start: () => Promise<T>): Promise<T> {
+  for (let left = STARTS_MAX; ; left--) {
+    try {
+      return await start();
+    } catch (error) {
+      if (left === 0) throw error;
+      await pause(RESTART_MS);
+    }
+  }
+}
+
+const STARTS_MAX = 30;
+const TAIL = 1_000;
+const TAKEN_OVER = 'another scheduler has taken over';
+const RESTART_MS = 1_000;

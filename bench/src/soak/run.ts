@@ -1,15 +1,18 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@goshawk/client';
-import { type Millis, Random, sumOf } from '@goshawk/core';
+import { type Millis, meanOf, Random, sumOf } from '@goshawk/core';
 import { percentile } from '../bench-report.js';
+import { readSharedJournals } from '../takeover/results.js';
 import type { Written } from '../written.js';
 import { type FaultCounts, Faults } from './faults.js';
+import { beginHarm, isHostileAt } from './hostile.js';
 import { readJournals } from './journals.js';
 import { Load, type Submitted } from './load.js';
-import { byQuarter, type MemoryTrend, MemoryWatch } from './memory.js';
+import { byThird, type MemoryTrend, MemoryWatch } from './memory.js';
 import { openReaders } from './page-readers.js';
 import { SoakCluster } from './processes.js';
 
@@ -20,6 +23,8 @@ interface SoakOptions {
   readonly workers: number;
   readonly workersPerProcess: number;
   readonly schedulers: number;
+  /** How many of the schedulers share a journal in PostgreSQL, which is then killed and stopped, too. */
+  readonly inPostgres: number;
   readonly jobsPerSecond: number;
   /** Mean time between two faults; 0: no faults. */
   readonly faultEveryMs: Millis;
@@ -31,13 +36,18 @@ interface SoakOptions {
 export interface SoakReport extends FaultCounts {
   readonly accepted: number;
   readonly tasks: number;
-  /** Submissions without an answer. */
+  /** Submissions without an answer, and refused ones with keys. */
   readonly unanswered: number;
+  readonly refused: number;
   /** Jobs by kind of failure; all lists should be empty. */
   readonly lost: readonly string[];
   readonly notCompleted: readonly string[];
   readonly wrong: readonly string[];
   readonly doubled: readonly string[];
+  /** Keys of submissions that were answered as refused, and accepted. */
+  readonly falselyRefused: readonly string[];
+  /** Roles whose memory grew, in the last third of a run of at least half an hour. */
+  readonly growing: readonly string[];
   /** Processes that exited or failed to start without having been killed. */
   readonly unexpectedExits: readonly string[];
   readonly reruns: number;
@@ -47,8 +57,12 @@ export interface SoakReport extends FaultCounts {
   /** Runtimes of short jobs submitted while central was up, and while it was down, in ms. */
   readonly shortMs: readonly Millis[];
   readonly shortWithoutCentralMs: readonly Millis[];
-  /** Runtimes of short jobs submitted in each quarter of the run, in ms. */
-  readonly shortByQuarterMs: readonly (readonly Millis[])[];
+  /** Runtimes of short jobs submitted in each third of the run, in ms, and the mean load of the machine. */
+  readonly shortByThirdMs: readonly (readonly Millis[])[];
+  readonly machineLoads: readonly number[];
+  /** Runtimes of short jobs submitted in minutes in which the hostile user acted, and in the others, in ms. */
+  readonly shortBesideHostileMs: readonly Millis[];
+  readonly shortInPeaceMs: readonly Millis[];
   /** Resident memory of a process by role. */
   readonly memory: Readonly<Record<string, MemoryTrend>>;
 }
@@ -59,6 +73,10 @@ const PAGES = 5;
 /** Maximum time for all jobs to end after the last fault. */
 const LIVENESS_MS = 120_000;
 const PATIENCE = { requestTimeoutMs: 60_000, renewMs: 2_000 };
+const HASTE = { requestTimeoutMs: 4_000, renewMs: 2_000 };
+/** The memory of a role in the last third of a run, against the second, which is no growth; and the run's duration. */
+const GROWTH_MAX = 1.25;
+const JUDGED_MS = 1_800_000;
 const ECHO = fileURLToPath(new URL('../../dist/soak/echo.fixture.js', import.meta.url));
 
 /** Runs a steady load on a cluster whose processes are killed or stopped one after another, and checks its jobs. */
@@ -77,18 +95,34 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   try {
     await cluster.start();
     await using client = await connect(cluster.url, PATIENCE);
+    await using hasty = await connect(cluster.url, HASTE);
+    await using hostile = await connect(cluster.url, HASTE);
     const random = Random.seeded(seed);
     const isCentralAway = (): boolean => !cluster.central.isAwake;
-    const load = new Load({ ...options, client, random: random.fork('load'), module: ECHO, isCentralAway });
+    const load = new Load({
+      ...options,
+      client,
+      hasty,
+      random: random.fork('load'),
+      module: ECHO,
+      isCentralAway,
+    });
     const faults = new Faults(cluster, random.fork('faults'), note);
     const memory = new MemoryWatch();
     const beganAt = performance.now();
-    const sampling = setInterval(() => memory.sample(performance.now() - beganAt, alive(cluster)), SAMPLE_MS);
+    const loads: [Millis, number][] = [];
+    const sampling = setInterval(() => {
+      const atMs = performance.now() - beganAt;
+      memory.sample(atMs, alive(cluster));
+      loads.push([atMs, loadavg()[0]!]);
+    }, SAMPLE_MS);
     await using _ = await openReaders(cluster.page, PAGES);
     load.begin();
+    await using harm = beginHarm(cluster, hostile, seed);
     if (faultEveryMs > 0) await injectFaults(minutes * 60_000, faultEveryMs, faults, random.fork('times'));
     else await pause(minutes * 60_000);
     load.end();
+    await harm[Symbol.asyncDispose]();
     await faults.healed();
     note(`no more processes are killed; ${load.openCount} jobs are open`);
     const inTime = await Promise.race([
@@ -102,15 +136,29 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
       load.submitted.map((job) => `${JSON.stringify(job)}\n`).join(''),
     );
     const folders = cluster.posts
-      .filter(({ role }) => role === 'scheduler')
+      .filter((post) => post.role === 'scheduler' && !cluster.isShared(post))
       .map(({ name }) => join(folder, name));
+    const journals = await readJournals(folders);
+    if (cluster.journal !== undefined) await readSharedJournals(cluster.journal, journals);
+    const ms = minutes * 60_000;
+    const trends = memory.trends(ms);
+    const short = load.submitted.filter(({ isShort, endedAtMs }) => isShort && endedAtMs !== undefined);
+    const isBeside = ({ submittedAtMs }: Submitted): boolean => isHostileAt(submittedAtMs - beganAt);
     return {
       ...faults.counts,
-      ...checked(load.submitted, await readJournals(folders)),
-      shortByQuarterMs: shortByQuarter(load.submitted, beganAt, minutes * 60_000),
+      ...checked(load.submitted, journals),
+      shortByThirdMs: byThird(short, ms, (job) => job.submittedAtMs - beganAt).map((jobs) =>
+        jobs.map(tookMs),
+      ),
+      machineLoads: byThird(loads, ms, ([atMs]) => atMs).map((third) => meanOf(third, ([, each]) => each)),
+      shortBesideHostileMs: short.filter(isBeside).map(tookMs),
+      shortInPeaceMs: short.filter((job) => !isBeside(job)).map(tookMs),
+      falselyRefused: load.refused.filter((key) => journals.keys.has(key)),
       unanswered: load.unanswered,
+      refused: load.refused.length,
       unexpectedExits,
-      memory: memory.trends(minutes * 60_000),
+      memory: trends,
+      growing: ms < JUDGED_MS ? [] : Object.keys(trends).filter((role) => isGrowing(trends[role]!)),
     };
   } finally {
     await cluster.close();
@@ -180,20 +228,29 @@ function longestStall(ended: readonly Submitted[]): Millis {
   return longest;
 }
 
-function shortByQuarter(submitted: readonly Submitted[], beganAt: Millis, ms: Millis): Millis[][] {
-  const short = submitted.filter(({ isShort, endedAtMs }) => isShort && endedAtMs !== undefined);
-  return byQuarter(short, ms, ({ submittedAtMs }) => submittedAtMs - beganAt).map((jobs) => jobs.map(tookMs));
+function isGrowing({ thirds: [, second, last] }: MemoryTrend): boolean {
+  return last! > GROWTH_MAX * second!;
 }
 
 function tookMs({ submittedAtMs, endedAtMs }: Submitted): Millis {
   return endedAtMs! - submittedAtMs;
 }
 
-/** Whether no job failed and no process exited unexpectedly. */
+/** Whether no job failed, no answer was false, no process exited unexpectedly, and memory is bounded. */
 export function isSound(report: SoakReport): boolean {
-  const { lost, notCompleted, wrong, doubled, unexpectedExits } = report;
-  return [lost, notCompleted, wrong, doubled, unexpectedExits].every((list) => list.length === 0);
+  return FAILURES.every((failure) => report[failure].length === 0);
 }
+
+/** Lists of a report that should be empty. */
+export const FAILURES = [
+  'lost',
+  'notCompleted',
+  'wrong',
+  'doubled',
+  'falselyRefused',
+  'unexpectedExits',
+  'growing',
+] as const;
 
 /** The median of short jobs without central, as a multiple of the normal one. */
 export function slowdownWithoutCentral({ shortMs, shortWithoutCentralMs }: SoakReport): number {

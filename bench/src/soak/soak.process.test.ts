@@ -14,6 +14,7 @@ test('jobs have their results, once each, while processes are killed and stopped
     workers: 8,
     workersPerProcess: 2,
     schedulers: 2,
+    inPostgres: 0,
     jobsPerSecond: 5,
     faultEveryMs: 1_000,
     note: (line) => lines.push(line),
