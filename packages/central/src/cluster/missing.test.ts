@@ -58,8 +58,9 @@ class Bench {
     tag: string,
     epoch = 1,
     previousIncarnations: readonly Address[] = [],
+    adopted = false,
   ): void {
-    const more = { endpoint: '', durable: true, draining: false, http: undefined, adopted: false };
+    const more = { endpoint: '', durable: true, draining: false, http: undefined, adopted };
     this.receive(from, { type: 'enlist', name, tag, epoch, previousIncarnations, ...more });
     this.#alive.add(from);
   }
@@ -300,6 +301,33 @@ test('a central that has just started refuses no request for good about a party 
           const expected = at < leaseMs ? 'not-ready' : expect.stringMatching(/^unknown-/);
           expect(codes).toEqual(isThere ? [] : [expected]);
         }
+      },
+    ),
+  );
+});
+
+test('a repeated takeover is answered as done, also by the next central, while a scheduler has the jobs', () => {
+  fc.assert(
+    fc.property(
+      fc.boolean(),
+      fc.uniqueArray(fc.constantFrom('x', 'y', 'z'), { minLength: 1 }),
+      fc.integer({ min: 0, max: 2 * leaseMs }),
+      fc.boolean(),
+      (isNext, tags, askedAt, isSeen) => {
+        const bench = new Bench();
+        bench.enlist(A, 'a', 'tag-a');
+        if (!isNext) {
+          bench.enlist(B, 's', tags[0]!);
+          expect(bench.takeOver('s')).toMatchObject({ scheduler: 's' });
+        }
+        for (const [index, tag] of tags.entries())
+          bench.enlist((20 + index) as Address, `s/${tag}`, tag, 2, [B], true);
+        if (isSeen)
+          bench.receive(A, { type: 'journals', journals: tags.map((tag) => ({ name: 's', tag, epoch: 2 })) });
+        bench.until(askedAt);
+        bench.forget();
+        expect(bench.takeOver('s')).toMatchObject({ scheduler: 's', schedulers: tags.length });
+        expect(bench.asked).toEqual([]);
       },
     ),
   );

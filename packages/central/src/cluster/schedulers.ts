@@ -80,6 +80,11 @@ export class Schedulers {
     return this.all.find((scheduler) => scheduler.name === name);
   }
 
+  /** Returns those that have taken over jobs of the scheduler with this name; they are called NAME/TAG. */
+  heirsOf(name: string): readonly SchedulerRecord[] {
+    return this.all.filter((scheduler) => scheduler.adopted && scheduler.name.startsWith(`${name}/`));
+  }
+
   /** Adds the scheduler as a member, or changes the address of the one with this tag. */
   rehome(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
     const { type: _, ...introduction } = message;

@@ -174,6 +174,9 @@ export function takeOver(
   const gone = schedulers.byName(name);
   const journals = unowned.filter((journal) => journal.name === name);
   if (gone === undefined && journals.length > 0) return answer(reassign(s, [], journals, now));
+  const heirs = gone === undefined ? schedulers.heirsOf(name) : [];
+  // An earlier copy of the request, at this central or a former one, has had its effect.
+  if (heirs.length > 0) return answer({ jobs: sumOf(heirs, ({ jobs }) => jobs), schedulers: heirs.length });
   if (gone === undefined && !s.leases.haveAllReported(now))
     return s.env.send(from, notReportedRefusal(request, `scheduler ${name}`));
   if (gone === undefined || gone.epoch === 0) {
