@@ -246,14 +246,18 @@ export class Publisher {
     return { type: 'members', version: this.#version, since, changed, left, ...this.#owningKeys(), silentMs };
   }
 
-  /** Returns the schedulers that own keys. A draining scheduler without a journal owns none. */
+  /**
+   * Returns the schedulers that own keys, which clients compute alike. A draining scheduler without a journal owns none,
+   * nor does one that finishes the jobs of a lost scheduler.
+   */
   #owningKeys(): Pick<MessageOf<'members'>, 'owners' | 'ownersVersion'> {
     const present = [...this.#registry.schedulers.members.values()].filter(
-      ({ draining, durable }) => !draining || durable,
+      ({ draining, durable, adopted }) => (!draining || durable) && !adopted,
     );
+    const away = this.#registry.schedulers.away.filter(({ adopted }) => !adopted);
     const owners = [
       ...present.map(({ name }) => ({ name, away: false })),
-      ...this.#registry.schedulers.away.map(({ name }) => ({ name, away: true })),
+      ...away.map(({ name }) => ({ name, away: true })),
     ];
     return { owners, ownersVersion: this.#ownersVersion };
   }

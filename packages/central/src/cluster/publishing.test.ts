@@ -4,6 +4,7 @@ import {
   DEFAULT_POLICY,
   LIVE_TIMINGS,
   type Message,
+  type MessageOf,
   type Millis,
   PRESETS,
   type Preset,
@@ -42,12 +43,12 @@ class Bench {
     this.#central.receive(from, registration(`w${worker}`), this.now);
   }
 
-  /** Enlists a scheduler without a durable journal. */
-  enlist(from: Address): void {
+  /** Enlists a scheduler, by default without a durable journal. */
+  enlist(from: Address, more: Partial<MessageOf<'enlist'>> = {}): void {
     const said = { name: 's', tag: 's', endpoint: '', durable: false, draining: false, http: undefined };
     this.#central.receive(
       from,
-      { type: 'enlist', ...said, epoch: 0, adopted: false, previousIncarnations: [] },
+      { type: 'enlist', ...said, epoch: 0, adopted: false, previousIncarnations: [], ...more },
       this.now,
     );
   }
@@ -199,4 +200,25 @@ test('workers that do not steal neither receive nor request lists of each other'
   bench.leave(200 as Address);
   bench.runTo(3 * heartbeatMs);
   expect(new Set(bench.peers.map(({ to }) => to)).size).toBe(51);
+});
+
+test('a scheduler that finishes the jobs of a lost one owns no keys, whether it is present or away', () => {
+  const bench = new Bench();
+  const owners = () => {
+    const lists = bench.sent.flatMap(({ message }) => (message.type === 'members' ? [message.owners] : []));
+    return lists
+      .at(-1)!
+      .map(({ name }) => name)
+      .sort();
+  };
+  bench.enlist(101 as Address, { name: 'a', tag: 'a', durable: true });
+  bench.enlist(102 as Address, { name: 'b', tag: 'b', durable: true, epoch: 1 });
+  bench.runTo(publishMs);
+  expect(owners()).toEqual(['a', 'b']);
+  bench.enlist(103 as Address, { name: 'b/c', tag: 'c', durable: true, epoch: 2, adopted: true });
+  bench.runTo(2 * publishMs);
+  expect(owners()).toEqual(['a', 'b']);
+  bench.leave(103 as Address);
+  bench.runTo(3 * publishMs);
+  expect(owners()).toEqual(['a', 'b']);
 });
