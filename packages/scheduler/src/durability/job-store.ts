@@ -357,6 +357,17 @@ export class JobStore {
   }
 
   /** Returns the job if it has not ended. */
+  /**
+   * Returns how many waiting tasks stand above a job that a task of `parent` submits; 0 without a parent. Only levels of
+   * active jobs at this scheduler count, and a parent elsewhere as one.
+   */
+  levelUnder(parent: string | undefined): number {
+    let level = 0;
+    for (let id = parent; id !== undefined && level < LIMITS.nestedMax; level++)
+      id = this.activeById(id)?.parent?.job;
+    return level;
+  }
+
   activeById(id: string): Job | undefined {
     return this.#active.get(this.#numberOf(id));
   }

@@ -10,6 +10,7 @@ import {
   type Millis,
   type StageSpec,
 } from '@goshawk/core';
+import { withLevels } from '../state/overload.js';
 import type { JobStore } from './job-store.js';
 import type { Refusal } from './ledger.js';
 
@@ -94,29 +95,40 @@ export class Quotas {
   }
 
   /** Returns the refusal of a job that can never run under a limit, or that exceeds a limit now. */
-  refusalOf({ user, stages }: JobSpec, tasks: number, bytes: number): Refusal | undefined {
+  refusalOf({ user, stages, parent }: JobSpec, tasks: number, bytes: number): Refusal | undefined {
     if (!this.hasLimits) return undefined;
     for (const limited of this.#limitScopesOf(user))
       for (const stage of stages) {
         const message = impossibleReason(limited, stage);
         if (message !== undefined) return { code: 'over-limit', message, hint: ASK_FOR_LESS };
       }
-    return this.refusalOfTasks(user, tasks, bytes);
+    return this.refusalOfTasks(user, tasks, bytes, parent?.job);
   }
 
-  /** Returns the refusal of tasks that exceed their user's limits on waiting tasks or journal bytes. */
-  refusalOfTasks(user: string | undefined, tasks: number, bytes: number): Refusal | undefined {
+  /**
+   * Returns the refusal of tasks that exceed their user's limits on waiting tasks or journal bytes.
+   *
+   * @param parent id of the job whose task submits theirs
+   */
+  refusalOfTasks(
+    user: string | undefined,
+    tasks: number,
+    bytes: number,
+    parent: string | undefined,
+  ): Refusal | undefined {
     if (!this.hasLimits) return undefined;
+    const level = this.#jobs.levelUnder(parent);
     for (const limited of this.#limitScopesOf(user)) {
       const { waiting, journal } = limited.limits;
       const { title } = limited;
       const has = this.#usageOf(limited);
-      if (waiting !== undefined && tasks > 0 && has.waiting + tasks > waiting)
+      const most = waiting && withLevels(waiting, level);
+      if (most !== undefined && tasks > 0 && (has.waiting + tasks > most || tasks > waiting!))
         return {
           code: 'over-limit',
-          message: `${title} may have ${waiting} waiting tasks and has ${has.waiting}; this request adds ${tasks}`,
+          message: `${title} may have ${tasks > waiting! ? waiting : most} waiting tasks and has ${has.waiting}; this request adds ${tasks}`,
           hint:
-            tasks > waiting ? 'submit fewer tasks' : 'wait until some have started, or submit fewer tasks',
+            tasks > waiting! ? 'submit fewer tasks' : 'wait until some have started, or submit fewer tasks',
         };
       if (journal !== undefined && has.journal + bytes > journal)
         return {

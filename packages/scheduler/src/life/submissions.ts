@@ -167,12 +167,14 @@ function tryRetry(
     return { code: 'nothing-failed', message, hint, isRevocable: true };
   }
   if (asNew === true) return retryAsNew(s, key, job, reopening, now);
+  const { user } = job.spec;
+  const parent = job.parent?.job;
   const refusal =
     s.ledger.refusal ??
-    s.overload.refusal(job.spec.user) ??
-    s.quotas.refusalOfTasks(job.spec.user, count, 0) ??
-    s.overload.refusalOf(job.spec.user, count) ??
-    s.overload.refusalOfBytes(job.spec.user, job.bytes.total);
+    s.overload.refusal(user, parent) ??
+    s.quotas.refusalOfTasks(user, count, 0, parent) ??
+    s.overload.refusalOf(user, count, parent) ??
+    s.overload.refusalOfBytes(user, job.bytes.total, parent);
   if (refusal !== undefined) return refusal;
   reopenJob(s, job, reopening, { key, choice }, now);
   return { ...accepted(s, job), again: count, ...(completed > 0 ? { completed } : {}) };

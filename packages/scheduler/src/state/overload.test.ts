@@ -1,9 +1,10 @@
-import { type JobInput, LIMITS, type Payload, parseJobSpec } from '@goshawk/core';
+import { type JobInput, LIMITS, type MessageOf, type Payload, parseJobSpec } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LoadLimits } from '../contract.js';
 import { JobStore } from '../durability/job-store.js';
 import { sharesOf } from '../durability/memory-shares.js';
+import { Quotas } from '../durability/quotas.js';
 import { jobOf, startTasks } from '../job/job.fixture.js';
 import type { Job } from '../job/job.js';
 import { estimateJobBytes } from '../job/job-bytes.js';
@@ -47,6 +48,13 @@ class Bench {
     this.jobs.ended(job, this.now);
     this.overload.ended(job, this.now);
   }
+}
+
+/** The limits of central's file of users. */
+function quotasOf(jobs: JobStore, holders: MessageOf<'limits'>['holders']): Quotas {
+  const quotas = new Quotas(jobs);
+  quotas.setLimits({ type: 'limits', holders, elsewhere: [], projectsElsewhere: [] });
+  return quotas;
 }
 
 describe('too much', () => {
@@ -235,6 +243,70 @@ describe('too much', () => {
         }
       }),
       { numRuns: 30 },
+    );
+  });
+
+  test('are never the tasks of a job that a running task waits for', () => {
+    const scopes: Readonly<Record<string, (bench: Bench, limit: number) => Quotas>> = {
+      'a user at this scheduler': ({ jobs }) => new Quotas(jobs),
+      'each user': ({ jobs }, waiting) => quotasOf(jobs, [{ holder: '*', waiting }]),
+      'a project': ({ jobs }, waiting) =>
+        quotasOf(jobs, [
+          { holder: 'eve', project: 'p' },
+          { holder: '@p', waiting },
+        ]),
+    };
+    const shape = fc.integer({ min: 1, max: 20 }).chain((limit) =>
+      fc.record({
+        limit: fc.constant(limit),
+        sizes: fc.array(fc.integer({ min: 1, max: limit }), { minLength: 1, maxLength: 9 }),
+        depths: fc.array(fc.integer({ min: 0, max: LIMITS.nestedMax }), { minLength: 1, maxLength: 9 }),
+        slots: fc.integer({ min: 1, max: 4 }),
+        scope: fc.constantFrom(...Object.keys(scopes)),
+      }),
+    );
+    fc.assert(
+      fc.property(shape, ({ limit, sizes, depths, slots, scope }) => {
+        const here = scope === 'a user at this scheduler';
+        const bench = new Bench(here ? { userWaitingTasksMax: limit } : {}, 1e9);
+        const quotas = scopes[scope]!(bench, limit);
+        const active: { job: Job; depth: number; child?: Job; parent: Job | undefined }[] = [];
+        let made = 0;
+        const submit = (depth: number, parent?: Job): Job | undefined => {
+          const tasks = Array.from({ length: sizes[made % sizes.length]! }, () => ({ sleep: 1 }));
+          const of = parent && { job: bench.jobs.idOf(parent.number), task: 0, worker: 'w', match: 0 };
+          const input: JobInput = { user: 'eve', tasks, ...(of === undefined ? {} : { parent: of }) };
+          const refusal =
+            quotas.refusalOf(parseJobSpec(input), tasks.length, 0) ??
+            bench.overload.refusalOf('eve', tasks.length, of?.job);
+          if (refusal !== undefined) return undefined;
+          made++;
+          const job = bench.add(input);
+          active.push({ job, depth, parent });
+          return job;
+        };
+        while (made < 50 && submit(depths[made % depths.length]!) !== undefined);
+        while (active.length > 0) {
+          let isProgress = false;
+          let free = slots;
+          for (const each of [...active]) {
+            // Waiting tasks lend their CPUs to the jobs that they wait for.
+            if (each.parent === undefined && free-- <= 0) continue;
+            if (each.job.counts.running === 0) startTasks(each.job, 0);
+            if (each.depth === 0 || each.child?.hasEnded === true) {
+              bench.end(each.job);
+              active.splice(active.indexOf(each), 1);
+            } else if (each.child !== undefined) continue;
+            else {
+              const child = submit(each.depth - 1, each.job);
+              if (child === undefined) continue;
+              each.child = child;
+            }
+            isProgress = true;
+          }
+          expect(isProgress).toBe(true);
+        }
+      }),
     );
   });
 

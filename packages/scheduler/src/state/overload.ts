@@ -38,6 +38,18 @@ const LEVEL_SHARE = 0.025;
 const GUARANTEED_SHARE = 0.05;
 const CEILING = 1.2;
 
+/**
+ * The limit on waiting tasks of one user, for a job that stands this many levels under the first: each level may add as
+ * many again. The tasks above wait for it and may fill their own room, so it always finds its own.
+ */
+export function withLevels(limit: number, level: number): number {
+  return limit * (1 + level);
+}
+
+function waitingLimit(most: number): string {
+  return `at most ${most} tasks of one user may wait at a scheduler (--user-waiting-tasks-max)`;
+}
+
 const JOB_TOO_LARGE = {
   code: 'job-too-large',
   hint: 'submit it in parts, or ask for a larger --user-waiting-tasks-max',
@@ -89,15 +101,9 @@ export class Overload implements JobListener {
     return this.#refusalOfShare(user, 0, parent);
   }
 
-  /**
-   * One user's part of what other users leave, for a job that a task of `parent` submits. Only levels of active jobs at
-   * this scheduler count, and a parent elsewhere as one.
-   */
+  /** One user's part of what other users leave, for a job that a task of `parent` submits. */
   #shareOf(parent: string | undefined): number {
-    let level = 0;
-    for (let id = parent; id !== undefined && level < LIMITS.nestedMax; level++)
-      id = this.#jobs.activeById(id)?.parent?.job;
-    return USER_SHARE + level * LEVEL_SHARE;
+    return USER_SHARE + this.#jobs.levelUnder(parent) * LEVEL_SHARE;
   }
 
   /** Why active jobs of this user may not take more memory. */
@@ -153,33 +159,35 @@ export class Overload implements JobListener {
         'user-jobs',
         `${jobs} jobs of ${whose} are active at this scheduler, the most that it holds for one user${jobs < activeJobsPerUserMax ? ' at present' : ''}`,
       );
-    if (waiting + tasks <= userWaitingTasksMax) return undefined;
-    const quota = this.#waitingTasksLimit;
+    const waitingMax = this.#waitingTasksMax(parent);
+    if (waiting + tasks <= waitingMax && tasks <= userWaitingTasksMax) return undefined;
     if (tasks > userWaitingTasksMax)
-      return { ...JOB_TOO_LARGE, message: `the job has ${tasks} tasks; ${quota}` };
+      return {
+        ...JOB_TOO_LARGE,
+        message: `the job has ${tasks} tasks; ${waitingLimit(userWaitingTasksMax)}`,
+      };
     return this.#refuse(
       'user',
-      `${whose} has ${waiting} tasks waiting here, and this job has ${tasks}; ${quota}`,
+      `${whose} has ${waiting} tasks waiting here, and this job has ${tasks}; ${waitingLimit(waitingMax)}`,
     );
   }
 
   /** Why more tasks for an existing job of this user are refused. */
   refusalOfTasks(user: string | undefined, tasks: number, parent?: string): Refusal | undefined {
-    const { userWaitingTasksMax } = this.#limits;
     const tooMuch = this.#refusalOfShare(user, 0, parent);
     if (tasks > 0 && tooMuch !== undefined) return tooMuch;
     const { waiting } = this.#jobs.activeOf(user);
-    if (tasks === 0 || waiting + tasks <= userWaitingTasksMax) return undefined;
+    const most = this.#waitingTasksMax(parent);
+    if (tasks === 0 || waiting + tasks <= most) return undefined;
     const whose = user ?? 'users without a name';
-    const quota = this.#waitingTasksLimit;
     return this.#refuse(
       'user',
-      `${whose} has ${waiting} tasks waiting here, and ${tasks} more were submitted; ${quota}`,
+      `${whose} has ${waiting} tasks waiting here, and ${tasks} more were submitted; ${waitingLimit(most)}`,
     );
   }
 
-  get #waitingTasksLimit(): string {
-    return `at most ${this.#limits.userWaitingTasksMax} tasks of one user may wait at a scheduler (--user-waiting-tasks-max)`;
+  #waitingTasksMax(parent: string | undefined): number {
+    return withLevels(this.#limits.userWaitingTasksMax, this.#jobs.levelUnder(parent));
   }
 
   #refuse(cause: OverloadReason, message: string): Refusal {
