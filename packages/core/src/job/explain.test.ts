@@ -44,6 +44,17 @@ it('gives no percentile of one task', () => {
   );
 });
 
+it('counts attempt numbers that were skipped', () => {
+  const skippedOf = (skippedNumbers?: number) =>
+    explanationOf(explained(ENDED, { skippedNumbers }), { now: 0, cutoff: undefined }).parts.filter(
+      ({ label }) => label === 'skipped',
+    );
+  expect(skippedOf()).toEqual([]);
+  expect(skippedOf(2)).toEqual([
+    { label: 'skipped', lines: [expect.stringMatching(/^2 attempt numbers were not used after a restart/)] },
+  ]);
+});
+
 it('says when a job begins', () => {
   const wait = { stage: 'tasks', index: 0, reason: 'begin', tasks: 1, waitedMs: 10_000 };
   const job = { state: 'waiting', beginAt: 125_000 };

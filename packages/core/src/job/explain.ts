@@ -84,6 +84,7 @@ export function explanationOf(explained: Explained, background: Background): Exp
       .filter(([label]) => label === 'ran' || label === 'estimate')
       .map(([label, value]) => [label, [value]] as const),
     ['lost', lost],
+    ['skipped', skippedLines(explained)],
   ];
   const parts = all.flatMap(([label, lines]) => (lines.length === 0 ? [] : [{ label, lines }]));
   return { sentence: sentenceOf(explained, background), parts };
@@ -338,6 +339,14 @@ function lastLine(
   const when = endedMs === undefined ? '' : `, at ${formatDuration(endedMs)}`;
   const so = hasEnded ? '' : ' so far';
   return `task ${task} ended last${so}${when}: waited ${formatDuration(waitedMs)}, ran ${formatDuration(ranMs ?? 0)}${where}${again}`;
+}
+
+function skippedLines({ skippedNumbers }: Explained): string[] {
+  if (skippedNumbers === undefined) return [];
+  const [were, them] = skippedNumbers === 1 ? ['was', 'it'] : ['were', 'them'];
+  return [
+    `${counted(skippedNumbers, 'attempt number')} ${were} not used after a restart of the scheduler, because unrecorded runs may have had ${them}`,
+  ];
 }
 
 function classLines({ job, sampling }: Explained, cutoff: Cutoff | undefined): string[] {

@@ -114,6 +114,8 @@ export const jobExplanation = view({
   after: optional(list(predecessor, LISTED_MAX)),
   /** Waiting times of tasks that run or have completed, by phase. */
   waitSums: optional(list(waitSum, WAIT_PHASES.length)),
+  /** Attempt numbers that were skipped because earlier incarnations of the owner may have used them without a record. */
+  skippedNumbers: optional(count),
 });
 export type JobExplanation = NonNullable<(typeof jobExplanation)['infer']>;
 

@@ -70,6 +70,7 @@ export function explain(
     last: last < 0 ? undefined : explained(last),
     task: task === undefined ? undefined : explained(task),
     after: unfinishedPredecessorsOf(s, job),
+    skippedNumbers: Math.max(0, job.history.skippedNumbers) || undefined,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Address, MessageOf } from '@goshawk/core';
+import { type Address, type MessageOf, sumOf } from '@goshawk/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DurableBench, entriesOf, FAILED } from '../durable.fixture.js';
@@ -21,7 +21,17 @@ function listed(bench: DurableBench): string[] {
   return page.value.tasks.map(({ index, attempt }) => `${index} ${attempt}`);
 }
 
-test('no two runs of a task have the same number, and their owner lists it, whatever is lost in crashes', () => {
+function explain(bench: DurableBench, task?: number): MessageOf<'jobExplanation'>['value'] {
+  bench.receive(CLIENT, { type: 'explainJob', request: 1, id: 's-1', task });
+  return bench.take().find((message) => message.type === 'jobExplanation')!.value;
+}
+
+function attemptsOf(bench: DurableBench): number {
+  bench.receive(CLIENT, { type: 'describeJob', request: 1, id: 's-1', spec: false });
+  return bench.take().find((message) => message.type === 'jobDetail')!.value.attempts.total;
+}
+
+test('no two runs of a task have the same number, which its owner lists, and why counts skipped ones, after crashes', () => {
   fc.assert(
     fc.property(fc.array(ACTION, { minLength: 4, maxLength: 40 }), (actions) => {
       let bench = new DurableBench();
@@ -44,6 +54,8 @@ test('no two runs of a task have the same number, and their owner lists it, what
           expect([...seen]).not.toContain(name);
           seen.add(name);
           running.push(run);
+          const numbers = sumOf([0, 1, 2], (task) => explain(bench, task).task!.attempts);
+          expect(numbers).toBe(attemptsOf(bench) + (explain(bench).skippedNumbers ?? 0));
         } else if (action === 'commit') {
           bench.commit();
           durable = bench.records.length;

@@ -55,6 +55,8 @@ export class AttemptHistory {
   completedRunMs: Millis = 0;
   /** Longest run of a completed task. */
   longestRunMs: Millis = 0;
+  /** Number of attempt numbers that were skipped; see `skipUsedNumber`. */
+  skippedNumbers = 0;
   readonly #job: JobFacts;
   readonly #tasks: TaskTable;
   /** Number of attempts that workers could not start. */
@@ -145,8 +147,8 @@ export class AttemptHistory {
 
   /** Counts an attempt that an earlier incarnation of the owner started. @param execution the number that the task sees */
   adopted(task: TaskIndex, execution: AttemptNumber): void {
-    this.total++;
-    this.#tasks.setExecutions(task, execution);
+    this.countAttempt(task);
+    this.#skipTo(task, execution);
   }
 
   /**
@@ -157,7 +159,12 @@ export class AttemptHistory {
    */
   skipUsedNumber(task: TaskIndex, attempt: AttemptNumber, lastUsed: AttemptNumber): void {
     if (task >= this.#tasks.mayHaveRunBelow || attempt <= lastUsed) return;
-    if (this.#tasks.executionsOf(task) <= lastUsed) this.#tasks.setExecutions(task, attempt);
+    if (this.#tasks.executionsOf(task) <= lastUsed) this.#skipTo(task, attempt);
+  }
+
+  #skipTo(task: TaskIndex, execution: AttemptNumber): void {
+    this.skippedNumbers += execution - this.#tasks.executionsOf(task);
+    this.#tasks.setExecutions(task, execution);
   }
 
   /** Subtracts the current attempt from the counts, because it did not start. */
