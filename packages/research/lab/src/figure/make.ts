@@ -105,8 +105,8 @@ function unloadedLines({ id, mode, runs, workload }: FigureResult): string[] {
   if (mode !== 'simulated' || runs.length === 0 || busiest >= LOADED_SHARE) return [];
   const share = `${Number((busiest * 100).toPrecision(2))}%`;
   return [
-    `${id}: ${counted(workload.jobs, 'job')} keep at most ${share} of the slots busy for half of the time, so tasks wait little, and ` +
-      'claims about a loaded cluster cannot be confirmed; use more --jobs or fewer --workers',
+    `${id}: ${counted(workload.jobs, 'job')} keep at most ${share} of the slots busy for half of the time, so tasks wait less than in ` +
+      'a loaded cluster, and policies differ less; use more --jobs or fewer --workers',
   ];
 }
 

@@ -44,7 +44,8 @@ const OURS = ['carbyne', 'carbyne-pack', 'srtf', DEFAULT_POLICY] as const;
 const MACHINES = 28;
 
 const MACHINES_AND_JOBS =
-  'Staged jobs are scheduled by the policy alone, without messages, on machines with 20 cores and six resources. ' +
+  'Staged jobs are scheduled by the policy alone, without messages, on machines with 20 cores and six resources (the ' +
+  'paper: 100 machines at a load of 1×). ' +
   `${PAPER} is Carbyne as published; the paper does not compare ${OURS.join(', ')}.`;
 
 function series(of: string, unit: Series['unit'], value: (staged: Staged) => number): Series {
@@ -97,6 +98,7 @@ const workload = (options: string): Figure['workload'] => ({
   generator: 'dag-like',
   options,
   jobs: 100,
+  paperJobs: 250,
   isReplaceable: false,
 });
 

@@ -5,13 +5,14 @@ import {
   between,
   from,
   growsBy,
+  isSlightlyBetter,
   only,
   waitAlike,
   waitsAtMost,
   waitsLess,
   waitsMost,
 } from '../judging/index.js';
-import { seriesOf } from '../series.js';
+import { over, seriesOf } from '../series.js';
 
 const PACKING: Paper = {
   name: 'Packing',
@@ -113,7 +114,7 @@ const FIVE_SERVERS = {
   from: 200_000,
 } as const;
 const LOADS = settingAxis('load', 'linear', [0.7, 0.8, 0.85, 0.9, 0.95, 0.99], () => ({}));
-/** "Clearly", "much": queues differ by at least half. */
+/** "Clear advantage", "much": queues differ by at least half. */
 const CLEARLY = 1.5;
 
 const packing4a = packingFigure('Mean number of waiting tasks', {
@@ -137,7 +138,7 @@ const packing4a = packingFigure('Mean number of waiting tasks', {
     ),
     'Beyond a load of 0.95, BF-J/S is better than VQS-BF': only(
       at(0.99),
-      waitsLess(queue('bfjs'), [queue('vqs-bf')], 1.1),
+      waitsLess(queue('bfjs'), [queue('vqs-bf')], CLEARLY),
     ),
   }),
 });
@@ -188,15 +189,15 @@ const packing5 = packingFigure('Mean number of waiting tasks', {
     ...claims('§VII-B', {
       'As load grows BF-J/S is clearly better than VQS and FIFO-FF': only(
         from(1),
-        waitsLess(queue('bfjs'), [queue('vqs'), queue('fifo-ff')], 1.1),
+        waitsLess(queue('bfjs'), [queue('vqs'), queue('fifo-ff')], CLEARLY),
       ),
       'As load grows VQS-BF is clearly better than VQS and FIFO-FF': only(
         from(1),
-        waitsLess(queue('vqs-bf'), [queue('vqs'), queue('fifo-ff')], 1.1),
+        waitsLess(queue('vqs-bf'), [queue('vqs'), queue('fifo-ff')], CLEARLY),
       ),
       'VQS-BF is slightly but steadily better than BF-J/S': only(
         from(1),
-        waitsLess(queue('vqs-bf'), [queue('bfjs')], 1),
+        isSlightlyBetter([over(queue('vqs-bf'), queue('bfjs'))]),
       ),
     }),
     ...claims('ours', {
