@@ -3,6 +3,7 @@ import type { Message, Millis } from '@goshawk/core';
 import { parsePartyName, probeEndpoint } from '@goshawk/transport';
 import type { Alarm, Alarms } from './alarms.js';
 import type { Connection, Listener } from './connection.js';
+import { authFailure } from './errors.js';
 import type { ClientTimings } from './options.js';
 import type { Turns } from './turns.js';
 
@@ -87,10 +88,14 @@ export class Attempts {
     return this.#to?.title ?? otherwise;
   }
 
-  /** @throws errors of the connection's `send` */
+  /** @throws errors of the connection's `send`; UnreachableError if this client's key file does not list the party's key */
   send(to: Destination, message: Message): void {
+    const { connection } = this.#asking;
     this.#to = to;
-    this.#asking.connection.send(to.party, message);
+    const result = connection.send(to.party, message);
+    // Nothing was sent, and only another key file would help.
+    if (result === 'unreachable' && connection.authFailureOf(to.party) === 'keyUnlisted')
+      throw authFailure(to.title, 'keyUnlisted');
   }
 
   /** Counts an attempt, even without a party to send to, and schedules the next. */
