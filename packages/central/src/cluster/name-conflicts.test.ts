@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Central } from '../central.js';
 import { registration } from '../messages.fixture.js';
 
-const { heartbeatMs } = LIVE_TIMINGS;
+const { heartbeatMs, leaseMs } = LIVE_TIMINGS;
 /** Names by address: two incarnations at one endpoint, and one elsewhere. */
 const NAMES: Record<number, string> = {
   1: 'tcp://here:1!w.first/0',
@@ -68,20 +68,24 @@ test('a worker that returns at its old address is recognized immediately', () =>
   expect(central.counters).toMatchObject({ workersJoined: 2, workersLost: 1 });
 });
 
-test('a worker that returns at another address gets its name once the old one is silent', () => {
-  const { says, register } = cluster();
-  says(FIRST, register, 0);
-  expect(says(ELSEWHERE, register, heartbeatMs)).toEqual(['nameTaken']);
-  expect(says(ELSEWHERE, register, 2 * heartbeatMs)).toEqual(['welcome']);
-});
-
-test('a scheduler elsewhere gets the name and the journal once the previous holder is silent', () => {
-  const { says, enlist } = cluster();
-  says(FIRST, enlist('one'), 0);
-  expect(says(ELSEWHERE, enlist('two'), 10)).toEqual(['nameTaken']);
-  expect(says(ELSEWHERE, enlist('one'), 20)).toEqual(['nameTaken']);
-  expect(says(ELSEWHERE, enlist('one'), 2 * heartbeatMs)).toEqual(['welcome']);
-});
+test.each([
+  ['worker', 'its name', undefined, undefined],
+  ['scheduler', 'its name', 'one', 'two'],
+  ['scheduler', 'its journal', 'one', 'one'],
+])(
+  'a %s elsewhere gets %s only once the lease of the silent holder has ended',
+  (_role, _what, own, other) => {
+    const { central, says, register, enlist } = cluster();
+    const asks = (tag: string | undefined): Message => (tag === undefined ? register : enlist(tag));
+    says(FIRST, asks(own), 0);
+    for (let now = 1; now < leaseMs; now += heartbeatMs / 4) {
+      central.wake('lease', 0, now);
+      expect(says(ELSEWHERE, asks(other), now)).toEqual(['nameTaken']);
+    }
+    for (let now = leaseMs; now <= 2 * leaseMs; now += heartbeatMs) central.wake('lease', 0, now);
+    expect(says(ELSEWHERE, asks(other), 2 * leaseMs)).toEqual(['welcome']);
+  },
+);
 
 test('a scheduler elsewhere gets the journal as soon as the connection of the previous holder broke', () => {
   const { central, says, enlist } = cluster();
@@ -109,16 +113,17 @@ test('of two schedulers with a shared journal the one with the later epoch has i
 });
 
 test('a scheduler whose journal lacks its previous incarnation has lost records', () => {
-  const { says, enlist, rolledBack } = cluster();
+  const { central, says, enlist, rolledBack } = cluster();
   const next = (from: Address, previousIncarnations: Address[], now: number) =>
     says(from, { ...enlist('one'), previousIncarnations } as Message, now);
   next(FIRST, [], 0);
   next(SECOND, [FIRST], 10);
   expect(rolledBack).toEqual([]);
+  central.disconnected(SECOND, 15);
   // Reported once, regardless of repeated registrations.
-  for (const now of [20, 30]) next(ELSEWHERE, [FIRST], now + 2 * heartbeatMs);
+  for (const now of [20, 30]) next(ELSEWHERE, [FIRST], now);
   expect(rolledBack).toEqual(['s']);
-  says(ELSEWHERE, { type: 'leave' }, 40 + 2 * heartbeatMs);
-  next(FIRST, [SECOND], 50 + 2 * heartbeatMs);
+  says(ELSEWHERE, { type: 'leave' }, 40);
+  next(FIRST, [SECOND], 50);
   expect(rolledBack).toEqual(['s', 's']);
 });

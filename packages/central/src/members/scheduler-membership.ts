@@ -61,10 +61,10 @@ export function enlistScheduler(
   const holder = otherThan(schedulers.memberByTag(tag), from);
   // A higher epoch proves a takeover of the shared journal. Equal epochs mean two copies of one journal.
   const isNewer = holder !== undefined && (epoch > holder.epoch || movesOf(message) > movesOf(holder));
-  if (holder !== undefined && !isNewer && refusesName(s, from, holder, now, tag)) return;
+  if (holder !== undefined && !isNewer && refusesName(s, from, holder, tag)) return;
   const namesake = otherThan(schedulers.memberByName(name), from);
   const isTaken = namesake !== undefined && namesake !== holder;
-  if (isTaken && refusesName(s, from, namesake, now)) return;
+  if (isTaken && refusesName(s, from, namesake)) return;
   checkJournalRollback(s, from, message);
   const previousOwner = schedulers.byTag(tag);
   if (holder !== undefined) loseScheduler(s, holder, 'replaced', now);

@@ -1,4 +1,4 @@
-import { type Address, type Millis, SILENT_HEARTBEATS } from '@goshawk/core';
+import type { Address, Millis } from '@goshawk/core';
 import type { CentralState } from '../state.js';
 
 /** Sends the settings to a party. */
@@ -22,21 +22,13 @@ interface Holder {
 /**
  * Returns whether a newcomer's name, or the tag of its journal, is taken, and notifies the newcomer. A newcomer at the
  * same endpoint is the restarted holder and gets the name immediately. A newcomer elsewhere gets it only if the holder is
- * silent or disconnected. Otherwise two live parties with one name would evict each other forever.
+ * disconnected, or its lease has ended: silence proves no death, and two live parties with one name would evict each other forever.
  *
  * @param holder the party that has the name or tag
  */
-export function refusesName(
-  s: CentralState,
-  newcomer: Address,
-  holder: Holder,
-  now: Millis,
-  tag?: string,
-): boolean {
+export function refusesName(s: CentralState, newcomer: Address, holder: Holder, tag?: string): boolean {
   const holderName = s.env.nameOf(holder.address);
   if (endpointOf(holderName) === endpointOf(s.env.nameOf(newcomer))) return false;
-  if (now - s.leases.lastSeenAt(holder) > SILENT_HEARTBEATS * s.config.settings.timings.heartbeatMs)
-    return false;
   if (holder.brokeAt !== undefined && holder.brokeAt >= holder.lastSeenAt) return false;
   s.env.send(newcomer, { type: 'nameTaken', holder: holderName, tag });
   return true;

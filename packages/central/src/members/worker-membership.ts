@@ -63,7 +63,7 @@ export function registerWorker(
 ): boolean {
   const same = s.registry.workerByName(message.name);
   if (same !== undefined && same.address !== from) {
-    if (refusesName(s, from, same, now)) return false;
+    if (refusesName(s, from, same)) return false;
     // A restarted worker has lost its tasks, so there is no need to wait for the lease.
     loseWorker(s, same, 'replaced', now);
   }
