@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { packageFolders } from './scripts/packages.mjs';
 import { skipReporter } from './scripts/skips.mjs';
 
@@ -40,6 +41,16 @@ const FAULTS = [
  */
 const retry = process.env.CI ? 2 : 0;
 
+/** Files that take minutes. They start first, so that none of them is left alone at the end. */
+const SLOWEST = /\/(chaos|mutants|ten-problems|twelve-restarts|python|up|jobs)\.(long|process)\.test\.ts$/;
+class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isSlow = ({ moduleId }: TestSpecification) => SLOWEST.test(moduleId);
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))];
+  }
+}
+
 /** Options of tests over real processes. Their timeouts are so long that only a hang exceeds them. */
 const REAL_PROCESSES = {
   globalSetup: ['test/src/bundle.setup.ts'],
@@ -47,13 +58,14 @@ const REAL_PROCESSES = {
   hookTimeout: 900_000,
   expect: { poll: { timeout: 60_000 } },
   retry,
+  // These tests wait for half of their time, so two more files than cores keep the cores busy.
+  maxWorkers: availableParallelism() + 2,
 };
 
 export default defineConfig({
   test: {
     reporters,
-    // Tests over real processes wait for half of their time, so one more file than cores keeps the cores busy.
-    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: SlowestFirst },
     projects: [
       {
         resolve: { alias },
@@ -68,6 +80,8 @@ export default defineConfig({
           exclude: ['**/*.{process,container,long}.test.ts'],
           // Files share a process and its loaded modules; loading them for each file would take half of the time.
           isolate: false,
+          maxWorkers: availableParallelism() + 1,
+          sequence: { groupOrder: 1 },
           // Only a hanging test exceeds this timeout: other work on the machine must not fail a test.
           testTimeout: 180_000,
           hookTimeout: 180_000,
@@ -107,8 +121,9 @@ export default defineConfig({
           name: 'containers',
           include: ['test/src/containers/*.container.test.ts'],
           env: { TESTCONTAINERS_RYUK_DISABLED: 'true' },
-          fileParallelism: false,
           ...REAL_PROCESSES,
+          fileParallelism: false,
+          maxWorkers: 1,
           globalSetup: 'test/src/containers/image.setup.ts',
         },
       },
