@@ -3,7 +3,7 @@ import { InputError } from '@goshawk/core';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { buildJob } from './build-job.js';
-import { SUBMIT_OPTIONS } from './options.js';
+import { PLAN_OPTIONS, SUBMIT_OPTIONS } from './options.js';
 
 interface Line {
   readonly words?: string[];
@@ -12,11 +12,16 @@ interface Line {
   readonly [flag: string]: unknown;
 }
 
-/** Builds the job that `submit` would send from the folder /here. */
-async function job({ words = [], command, files = {}, ...flags }: Line) {
+/** Builds the job that `submit` would send from the folder /here, and adds the options that it reads to `read`. */
+async function job({ words = [], command, files = {}, ...flags }: Line, read = new Set<PropertyKey>()) {
   const { values } = resolveOptions(SUBMIT_OPTIONS, { flags, environment: {}, file: {}, fileName: '' });
   return buildJob(
-    values,
+    new Proxy(values, {
+      get(target, name) {
+        read.add(name);
+        return Reflect.get(target, name);
+      },
+    }),
     { words, afterDashes: command },
     {
       cwd: '/here',
@@ -39,6 +44,18 @@ async function tasks(line: Line): Promise<Record<string, unknown>[]> {
 
 afterEach(() => {
   vi.unstubAllEnvs();
+});
+
+it('depends on each option that describes a job', async () => {
+  const read = new Set<PropertyKey>();
+  await job({ command: ['a', 'b'] }, read);
+  await job({ shell: true, command: ['a'] }, read);
+  await job({ module: '/m.mjs', array: '1-2' }, read);
+  await job({ sleep: '1s' }, read);
+  await job({ words: ['a.json'], files: { 'a.json': '{"tasks": [{"sleep": 5}]}' } }, read);
+  // `predecessors.ts` reads these, which need the cluster.
+  const others = ['after', 'afterOk'];
+  expect(Object.keys(PLAN_OPTIONS).filter((name) => !read.has(name))).toEqual(others);
 });
 
 describe('a job file', () => {
