@@ -167,9 +167,7 @@ function outlineOfStage(
   }
   const { demand, requires, gang, lend, after } = stage.spec;
   const isDeclared = waits > 0 && waiting.count === waits;
-  const { estimate } = job;
-  const estimateMs =
-    estimate.isUndecided || estimate.isLowerBound ? undefined : (estimate.ofStage(stage) ?? estimate.meanMs);
+  const estimateMs = job.estimate.isUndecided ? undefined : job.estimate.statedMs(stage);
   return {
     waiting: waits,
     running,

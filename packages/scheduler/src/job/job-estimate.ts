@@ -63,6 +63,12 @@ export class JobEstimate {
     return this.sample?.state === 'refining';
   }
 
+  /** Estimated mean run time for people and forecasts; undefined: unknown, or only a lower bound. @param stage default: of all tasks */
+  statedMs(stage?: Pick<Stage, 'index' | 'spec'>): Millis | undefined {
+    if (this.isLowerBound) return undefined;
+    return (stage === undefined ? undefined : this.ofStage(stage)) ?? this.meanMs;
+  }
+
   /** Sets the class that the pilots or the guess determined. */
   decide(decision: Decision): void {
     this.#decision = decision;
