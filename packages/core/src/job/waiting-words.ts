@@ -22,8 +22,9 @@ export const WAITING_WORDS: Readonly<
   },
   'no-worker': { why: 'the cluster has no workers', helps: 'start workers: `goshawk worker`' },
   drained: {
-    why: 'every worker that could run them is drained',
-    helps: 'undrain workers (`goshawk drain WORKER --undo`), or start others',
+    why: 'every worker that could run them is drained or in quarantine',
+    helps:
+      '`goshawk workers` says which: undrain workers (`goshawk drain WORKER --undo`), wait until those in quarantine are cured, or start others',
   },
   'central-away': {
     why: 'only central can place them, and central does not respond',

@@ -10,7 +10,7 @@ export async function diagnoseSilence(endpoint: string): Promise<string> {
 
 const DIAGNOSES: Readonly<Record<ProbeResult, string>> = {
   greeting:
-    'a process accepts connections there: it is too busy to respond, speaks another protocol version (its log names both), or only existing connections fail',
+    'a process accepts connections there: it is too busy to respond, speaks another protocol version or has other keys (its log says which), or only existing connections fail',
   silence:
     'connections there are accepted, but no process responds: it hangs, or the network drops its messages',
   closed: 'connections there are closed at once, as by a proxy without a backend: its process has ended',
