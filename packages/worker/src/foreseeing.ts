@@ -34,7 +34,7 @@ export function predictedEndDue(w: WorkerParts, slot: number, now: Millis): void
   const demand = w.slots.entryAt(slot)?.demand ?? NO_RESOURCES;
   const takesCpu = cpusOf(demand) > 0;
   const isUseless = w.slots.isSharing && (w.slots.idleCount > 0 || !takesCpu);
-  const mayAnnounce = !isUseless && w.takesWork && w.queue.isEmpty;
+  const mayAnnounce = !isUseless && w.takesWork && !w.slots.owesCpus && w.queue.isEmpty;
   if (!ahead.isAnnounced(slot) && mayAnnounce && w.finder?.pulls(now)) {
     ahead.announce(slot);
     w.finder.report();
@@ -43,8 +43,14 @@ export function predictedEndDue(w: WorkerParts, slot: number, now: Millis): void
   const wasAnnounced = ahead.isAnnounced(slot);
   ahead.forget(slot);
   if (!wasAnnounced) return;
-  while (ahead.open < 0) giveBackKept(w, (task) => task === ahead.kept.at(-1));
+  giveBackSurplus(w);
   w.finder?.report();
+}
+
+/** Returns early tasks for which no announced slot is left. */
+export function giveBackSurplus(w: WorkerState): void {
+  const ahead = w.existingAhead;
+  while (ahead !== undefined && ahead.open < 0) giveBackKept(w, (task) => task === ahead.kept.at(-1));
 }
 
 /** Removes the prediction for a slot. Returns whether central already counts the slot as free. */

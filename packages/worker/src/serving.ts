@@ -1,7 +1,7 @@
 import type { Address, MessageOf, Millis, Outcome } from '@goshawk/core';
 import type { KeptTask } from './ahead.js';
 import { type Entry, entryOfGiven, entryOfPlaced, type TaskRef } from './entry.js';
-import { giveBackKeptTask, predictEnd, takePrediction } from './foreseeing.js';
+import { giveBackKeptTask, giveBackSurplus, predictEnd, takePrediction } from './foreseeing.js';
 import { giveBackMember, holdMember, takeMember } from './gang-members.js';
 import { giveBack, giveBackTask, notifyCentral, placementOver } from './giving-back.js';
 import { hasTask } from './held-tasks.js';
@@ -73,6 +73,8 @@ function startKept(w: WorkerParts, now: Millis): void {
 export function serveOrFind(w: WorkerParts, now: Millis, isAnnounced = false): void {
   const hasKept = !isAnnounced && w.existingAhead !== undefined && w.existingAhead.kept.length > 0;
   serve(w, now);
+  // A worker that owes CPUs has no idle slot after the end of a task.
+  giveBackSurplus(w);
   if (hasKept) w.finder?.report();
   if (w.slots.openCount === 0) return;
   if (w.takesWork) w.stealing?.begin(now);

@@ -1128,6 +1128,40 @@ describe('loans of CPUs', () => {
   );
 
   test.each([
+    ['before', [0, 1]],
+    ['after', [1, 0]],
+  ])(
+    'end %s a slot is announced as free: the worker owes its CPU, and keeps no early task for it',
+    (_, order) => {
+      const bench = new Bench(2, { cpu: 2 }, { lends: 2 }).welcome({ ...matching, seriesMs: 10 });
+      const each = { ...run, demand: NO_RESOURCES };
+      bench.receive(OWNER, { ...each, jobId: 'long', long: true });
+      bench.receive(OWNER, { ...each, match: 2, job: 2, borrows: borrowing });
+      bench.receive(OWNER, { ...each, match: 3, job: 3, expectedMs: 200 });
+      for (const { slot } of bench.orders) bench.worker.taskStarted(slot, bench.now);
+      const [, { slot: borrower }, { slot: last }] = bench.orders as [
+        unknown,
+        { slot: number },
+        { slot: number },
+      ];
+      const steps = [
+        () => bench.worker.wake('loan', borrower, bench.now),
+        () => bench.worker.wake('ahead', last, bench.now),
+      ];
+      for (const step of order) steps[step]!();
+      bench.worker.checkInvariants();
+      bench.takeAll();
+      bench.receive(OWNER, { ...each, match: 4, job: 4 });
+      end(bench, last);
+      const sent = bench.takeAll();
+      expect(sent.filter(({ type }) => type === 'declined')).toMatchObject([{ job: 4 }]);
+      expect(sent.filter(({ type }) => type === 'pull').at(-1)).toMatchObject({ free: 0, runs: [1, 2] });
+      end(bench, borrower);
+      expect(bench.take('pull').at(-1)).toMatchObject({ free: 1, runs: [1] });
+    },
+  );
+
+  test.each([
     ['end after their time', (bench: Bench) => bench.worker.wake('loan', 1, bench.now)],
     ['end with the lender', () => {}],
   ])('%s: the lender asks for no other task of its series', (_, endsLoan) => {
