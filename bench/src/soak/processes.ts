@@ -183,5 +183,5 @@ async function supervised<T>(start: () => Promise<T>): Promise<T> {
 
 const STARTS_MAX = 30;
 const TAIL = 1_000;
-const TAKEN_OVER = 'taken over its jobs';
+const TAKEN_OVER = 'taken over';
 const RESTART_MS = 1_000;
