@@ -194,6 +194,32 @@ describe('submitting', () => {
     });
   });
 
+  test.each([
+    [undefined, 'no-schedulers', (first: number) => `; scheduler s${first} at .* may have accepted the job$`],
+    ['k', 'owner-away', (first: number) => `^the key k .* s${first} .*; it may have accepted the job$`],
+  ])(
+    'may have been accepted by a scheduler that did not answer and is away at the end (key %s)',
+    async (key, code, words) => {
+      await using fake = await FakeCluster.start(2, () => () => {});
+      await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 2_000 });
+      const submitted = cluster.submit({ ...job, key });
+      const first = await Promise.race(
+        [0, 1].map((i) => fake.schedulers[i]!.waitFor('submit').then(() => i)),
+      );
+      fake.schedulers[1 - first]!.script = (message, { refuse }) => {
+        fake.listed = [];
+        if (message.type === 'submit') refuse('other-scheduler', 'no');
+      };
+      fake.listed = [1 - first];
+      fake.away = [first];
+      await expect(submitted).rejects.toMatchObject({
+        name: 'OutcomeUnknownError',
+        code,
+        message: expect.stringMatching(new RegExp(words(first))),
+      });
+    },
+  );
+
   test('that its scheduler has applied but not written goes to no other one', async () => {
     const pending: Script = (message, { refuse }, times) => {
       if (message.type === 'submit') refuse('journal-pending', 'pending', '', times < 3 ? 1 : undefined);

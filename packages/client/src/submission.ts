@@ -88,7 +88,9 @@ class Submission {
 
   async run(): Promise<Accepted> {
     for (;;) {
-      await someSchedulers(this.#session, this.#options);
+      await someSchedulers(this.#session, this.#options).catch((error: unknown) => {
+        throw error instanceof GoshawkError ? this.#final(error) : error;
+      });
       const key = this.#givenKey ?? drawKey(this.#session, this.#unwilling);
       const choice = new Choice(this.#session, key, this.#unwilling);
       try {
@@ -128,8 +130,9 @@ class Submission {
     const { signal } = this.#options;
     if (error instanceof OutcomeUnknownError || choice.left !== undefined)
       this.#mayExistAt ??= choice.left ?? choice.title;
-    // A scheduler that refuses the given key has not accepted the job before.
-    else if (this.#givenKey !== undefined && choice.title === this.#mayExistAt) this.#mayExistAt = undefined;
+    // A scheduler that refuses the given key has not accepted the job before. One that is away has refused nothing.
+    else if (this.#givenKey !== undefined && choice.title === this.#mayExistAt && !choice.isAway)
+      this.#mayExistAt = undefined;
     // A given key stays with its scheduler; otherwise it could create a second job there later.
     const isElsewhere = this.#givenKey === undefined && ELSEWHERE_CODES.has(error.code);
     if (error.code === 'draining' || isElsewhere) {
@@ -147,7 +150,7 @@ class Submission {
   }
 
   /** The error for the caller: no refusal hides that an earlier attempt may have created the job. */
-  #final(error: GoshawkError, { title }: Choice): GoshawkError {
+  #final(error: GoshawkError, { title }: Pick<Choice, 'title'> = { title: '' }): GoshawkError {
     return this.#mayExistAt === undefined
       ? error
       : mayBeAccepted(error, this.#givenKey, this.#mayExistAt === title ? undefined : this.#mayExistAt);
