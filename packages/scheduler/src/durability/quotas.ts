@@ -10,7 +10,6 @@ import {
   type Millis,
   type StageSpec,
 } from '@goshawk/core';
-import { withLevels } from '../state/overload.js';
 import type { JobStore } from './job-store.js';
 import type { Refusal } from './ledger.js';
 
@@ -28,6 +27,14 @@ interface LimitScope {
   includes(user: string): boolean;
   /** Usage by jobs of other schedulers. */
   readonly elsewhere: Usage | undefined;
+}
+
+/**
+ * The limit on waiting tasks of one user, for a job that stands this many levels under the first: each level may add as
+ * many again. The tasks above wait for it and may fill their own room, so it always finds its own.
+ */
+export function withLevels(limit: number, level: number): number {
+  return limit * (1 + level);
 }
 
 /**

@@ -2,6 +2,7 @@ import { LIMITS, type Millis, type OverloadReason } from '@goshawk/core';
 import type { LoadLimits } from '../contract.js';
 import type { JobStore } from '../durability/job-store.js';
 import type { Refusal } from '../durability/ledger.js';
+import { withLevels } from '../durability/quotas.js';
 import type { Job } from '../job/job.js';
 import type { JobListener } from '../job/job-events.js';
 
@@ -37,14 +38,6 @@ const LEVEL_SHARE = 0.025;
 /** Part of the limit that each user may use even while growing results of others exceed it, up to the ceiling. */
 const GUARANTEED_SHARE = 0.05;
 const CEILING = 1.2;
-
-/**
- * The limit on waiting tasks of one user, for a job that stands this many levels under the first: each level may add as
- * many again. The tasks above wait for it and may fill their own room, so it always finds its own.
- */
-export function withLevels(limit: number, level: number): number {
-  return limit * (1 + level);
-}
 
 function waitingLimit(most: number): string {
   return `at most ${most} tasks of one user may wait at a scheduler (--user-waiting-tasks-max)`;
