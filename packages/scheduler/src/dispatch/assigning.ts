@@ -3,6 +3,7 @@ import {
   fits,
   type MessageOf,
   type Millis,
+  type StageSpec,
   sharedByNumber,
   type TaskIndex,
 } from '@goshawk/core';
@@ -61,8 +62,17 @@ export function addWaitingSlot(s: SchedulerState, slot: WaitingSlot, now: Millis
   s.env.setTimer('waitingSlots', 0, s.waitingSlots.nextReleaseAt);
 }
 
+/**
+ * Whether tasks of the stage follow others in a slot. Central knows only the first task of a series, so all of them lend:
+ * otherwise it would lend the CPUs of a task that must not pause, or keep them from the jobs that a task waits for.
+ */
+export function joinsSeries({ lend, gang }: StageSpec): boolean {
+  return lend !== false && !gang;
+}
+
 /** Assigns new tasks to slots that wait for them. */
 export function assignToWaitingSlots(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
+  if (!joinsSeries(batch.spec)) return;
   while (!s.waitingSlots.isEmpty && batch.waiting > 0 && job.mayAssign) {
     const slot = s.waitingSlots.take(
       ({ worker, spare }) => fits(batch.spec.demand, spare) && hasTaskFor(s, job, batch, worker, now),

@@ -13,7 +13,7 @@ import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
 import type { Offer } from '../state/offers.js';
 import type { SchedulerState } from '../state/state.js';
-import { addWaitingSlot, answerNone, assignNext, bindTask, takeTask } from './assigning.js';
+import { addWaitingSlot, answerNone, assignNext, bindTask, joinsSeries, takeTask } from './assigning.js';
 import { hasTaskFor } from './avoidance.js';
 import { resendTask } from './delivery.js';
 import { matchLost, returnMatch } from './needing.js';
@@ -136,7 +136,9 @@ export function continueSeries(
   const assignment: Assignment = { by: AssignedBy.ask, number: ask };
   if (!needsAnswer(s, from, assignment)) return;
   const job = s.jobs.byNumber(ended);
-  const spare = freedResources(job?.dag.stageOf(task).spec.demand ?? NO_RESOURCES);
+  const stage = job?.dag.stageOf(task).spec;
+  if (stage !== undefined && !joinsSeries(stage)) return serveOffer(s, from, assignment, undefined, now);
+  const spare = freedResources(stage?.demand ?? NO_RESOURCES);
   const offer = firstTinyOffer(s, job?.spec.user, spare, from, now);
   // A slot may wait here only if no task waits. Central counts it as used by the user of its last task, so with
   // quotas a task of another user must not get it.
@@ -161,7 +163,8 @@ function firstTinyOffer(
   const { shareBy } = s.cluster.joinedPolicy.preset.decidedBy.options;
   const isCharged = shareBy !== 'none' || s.quotas.hasLimits;
   if (isCharged && offers.hasOtherUsersThan(user)) return undefined;
-  return offers.firstIfTiny(spare, now, isSuitableFor(s, worker, now));
+  const offer = offers.firstIfTiny(spare, now, isSuitableFor(s, worker, now));
+  return offer !== undefined && joinsSeries(offer.batch.spec) ? offer : undefined;
 }
 
 /**

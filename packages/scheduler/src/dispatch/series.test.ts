@@ -8,11 +8,13 @@ interface Setting {
   readonly limited?: boolean;
   /** Whether the other jobs come after the task has ended. */
   readonly later?: boolean;
+  /** Names of the jobs whose tasks never lend. */
+  readonly noLend?: readonly string[];
 }
 
 /** The job whose task follows one of ann's in a slot that central matched with it; undefined: none. */
 function nextAfter(setting: Setting, second: string, third: string): string | undefined {
-  const { options = {}, limited = false, later = false } = setting;
+  const { options = {}, limited = false, later = false, noLend = [] } = setting;
   const sent: Message[] = [];
   const scheduler = loneScheduler({}, { send: (_, message) => void sent.push(message) });
   scheduler.start(0);
@@ -23,7 +25,10 @@ function nextAfter(setting: Setting, second: string, third: string): string | un
   scheduler.receive(CENTRAL, { type: 'limits', holders, elsewhere: [], projectsElsewhere: [] }, 0);
   const submit = (user: string, name: string, tasks: number) =>
     scheduler.submit(
-      parseJobSpec({ user, name, tasks: { count: tasks, run: { sleep: '1ms' } }, estimate: '1ms' }),
+      parseJobSpec({
+        ...{ user, name, tasks: { count: tasks, run: { sleep: '1ms' } }, estimate: '1ms' },
+        ...(noLend.includes(name) ? { lend: false } : {}),
+      }),
       undefined,
       0,
     );
@@ -56,3 +61,12 @@ test('with limits, a series does not continue with the task of another user, whi
   expect(nextAfter({ limited: true, later: true }, 'ben', 'ben')).toBeUndefined();
   expect(nextAfter({ limited: true, options: { shareBy: 'none' } }, 'ben', 'ann')).toBeUndefined();
 });
+
+test.each([false, true])(
+  'tasks that never lend are in no series, because central knows only its first task (%s)',
+  (later) => {
+    expect(nextAfter({ later }, 'ann', 'ann')).toBe('second');
+    expect(nextAfter({ later, noLend: ['first'] }, 'ann', 'ann')).toBeUndefined();
+    expect(nextAfter({ later, noLend: ['second', 'third'] }, 'ann', 'ann')).toBeUndefined();
+  },
+);
