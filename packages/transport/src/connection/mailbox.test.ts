@@ -109,35 +109,42 @@ describe('two processes', () => {
     expect(a.isWaiting(-5 as Address)).toBe(false);
   });
 
-  test('are notified of a broken connection by name, once, and only for central', async () => {
-    const broken: (string | undefined)[] = [];
-    let onBroken = (): void => {};
-    const a = await mailboxes.open({
-      onDisconnected: (parties) => {
-        broken.push(...parties.map((party) => a.directory.nameOf(party)));
-        onBroken();
-      },
-    });
-    const atA = new Inbox(a);
-    const [central, scheduler] = [
-      await mailboxes.open({ incarnation: 'c.1' }),
-      await mailboxes.open({ incarnation: 's.1' }),
-    ];
-    for (const other of [central, scheduler]) {
-      const atOther = new Inbox(other);
-      a.send(0, a.directory.intern(`${other.process}/0`), ['hello']);
-      await atOther.until(1);
-      for (const index of [0, 1]) other.send(index, other.directory.intern(`${a.process}/0`), ['hello']);
-    }
-    await atA.until(4);
-    await scheduler.close();
-    const isReported = new Promise<void>((resolve) => {
-      onBroken = resolve;
-    });
-    await central.close();
-    await isReported;
-    expect(broken.sort()).toEqual([`${central.process}/0`, `${central.process}/1`]);
-  });
+  test.each([
+    ['a worker', 'w.0', 'central', ['c.1', 's.1']],
+    ['central', 'c.0', 'schedulers', ['s.1', 'w.1']],
+  ])(
+    'of %s (%s) are notified of a broken connection by name, once, and only for %s',
+    async (_, own, _watched, peers) => {
+      const broken: (string | undefined)[] = [];
+      let onBroken = (): void => {};
+      const a = await mailboxes.open({
+        incarnation: own,
+        onDisconnected: (parties) => {
+          broken.push(...parties.map((party) => a.directory.nameOf(party)));
+          onBroken();
+        },
+      });
+      const atA = new Inbox(a);
+      const [watched, unwatched] = [
+        await mailboxes.open({ incarnation: peers[0]! }),
+        await mailboxes.open({ incarnation: peers[1]! }),
+      ];
+      for (const other of [watched, unwatched]) {
+        const atOther = new Inbox(other);
+        a.send(0, a.directory.intern(`${other.process}/0`), ['hello']);
+        await atOther.until(1);
+        for (const index of [0, 1]) other.send(index, other.directory.intern(`${a.process}/0`), ['hello']);
+      }
+      await atA.until(4);
+      await unwatched.close();
+      const isReported = new Promise<void>((resolve) => {
+        onBroken = resolve;
+      });
+      await watched.close();
+      await isReported;
+      expect(broken.sort()).toEqual([`${watched.process}/0`, `${watched.process}/1`]);
+    },
+  );
 
   test('connect by host name', async () => {
     const a = await mailboxes.open();

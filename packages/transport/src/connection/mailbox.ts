@@ -55,8 +55,8 @@ export interface MailboxOptions {
   /** Called in a client when the process at an endpoint replies in another version of the protocol. */
   readonly onOtherVersion?: (endpoint: string, version: number) => void;
   /**
-   * Called with central's parties when the connection to central breaks. This happens within milliseconds after central
-   * exits, and when only the connection fails.
+   * Called with central's parties when the connection to central breaks, and in central with those of a scheduler. This
+   * happens within milliseconds after the process exits, and when only the connection fails.
    */
   readonly onDisconnected?: (parties: readonly Address[]) => void;
 }
@@ -209,6 +209,8 @@ export class Mailbox {
       directory: this.directory,
       receiver: this.#receiver,
       onAuthFailure: (endpoint, why) => options.onAuthFailure?.(endpoint, why),
+      // To watch all peers would take three sockets for each of ten thousand workers.
+      watches: (role) => role === 'central' || (role === 'scheduler' && roleOf(options) === 'central'),
       onBroken: (endpoint, place) => {
         const incarnation = incarnations.currentAt(place);
         const lost = incarnation && this.directory.process(processName(endpoint, incarnation));

@@ -42,7 +42,9 @@ interface PeerSendersOptions {
   readonly log: ThrottledLog;
   /** Called when the handshake with a listening process fails, and with undefined once it succeeds. */
   readonly onAuthFailure: (endpoint: string, why: AuthFailure | undefined) => void;
-  /** Called when the connection to the process at a place breaks; only for central. */
+  /** Whether broken connections to processes of the role are reported. */
+  readonly watches: (role: Role) => boolean;
+  /** Called when the connection to the process at a place breaks. */
   readonly onBroken: (endpoint: string, place: string) => void;
 }
 
@@ -257,6 +259,7 @@ export class PeerSenders {
   #dial(process: KnownProcess): OutboundConnection {
     const { identification, limits, log, listener, receiver, onAuthFailure, onBroken } = this.#options;
     const { endpoint, place, role } = process;
+    const isWatched = role !== undefined && this.#options.watches(role);
     const key = claimedKey(process);
     const dialOptions = () => identification.dialOptionsFor({ endpoint, role, key });
     if (dialOptions().length === 0) {
@@ -269,8 +272,7 @@ export class PeerSenders {
       limits,
       log,
       onAuthFailure: (why: AuthFailure | undefined) => onAuthFailure(endpoint, why),
-      // Only central is monitored: monitoring all peers would take three sockets for each of ten thousand workers.
-      onBroken: role === 'central' ? () => onBroken(endpoint, place) : undefined,
+      onBroken: isWatched ? () => onBroken(endpoint, place) : undefined,
     };
     return listener === undefined
       ? new OutboundConnection({
