@@ -139,18 +139,22 @@ class Submission {
       this.#unwilling.add(choice.name);
       roster.refreshSoon();
       if (roster.schedulers.every(({ name }) => this.#unwilling.has(name)))
-        throw this.#final(error.code === 'draining' ? allDraining(error) : error, choice);
+        throw this.#final(error.code === 'draining' ? allDraining(error) : error, choice.title);
     } else if (OTHER_SCHEDULER_CODES.has(error.code) && performance.now() < this.#giveUpAt) {
       // The lists of schedulers of client and scheduler differ.
       await pause(Math.min(timings.retryMs, OTHER_SCHEDULER_PAUSE_MS), signal);
       await roster.refresh(signal).catch(() => signal?.throwIfAborted());
     } else {
-      throw this.#final(error, choice);
+      throw this.#final(error, choice.title);
     }
   }
 
-  /** The error for the caller: no refusal hides that an earlier attempt may have created the job. */
-  #final(error: GoshawkError, { title }: Pick<Choice, 'title'> = { title: '' }): GoshawkError {
+  /**
+   * Returns the error for the caller: no refusal hides that an earlier attempt may have created the job.
+   *
+   * @param title the scheduler that was asked last; default: none
+   */
+  #final(error: GoshawkError, title = ''): GoshawkError {
     return this.#mayExistAt === undefined
       ? error
       : mayBeAccepted(error, this.#givenKey, this.#mayExistAt === title ? undefined : this.#mayExistAt);

@@ -30,7 +30,7 @@ interface LimitScope {
 }
 
 /**
- * The limit on waiting tasks of one user, for a job that stands this many levels under the first: each level may add as
+ * Returns the limit on waiting tasks of one user, for a job that stands this many levels under the first: each level may add as
  * many again. The tasks above wait for it and may fill their own room, so it always finds its own.
  */
 export function withLevels(limit: number, level: number): number {
@@ -206,7 +206,7 @@ function impossibleReason({ title, limits }: LimitScope, stage: StageSpec): stri
   const together = stage.gang === true ? countTasks(stage.tasks) : 1;
   const demands: readonly [keyof Holder, number, (amount: number) => string][] = [
     ['running', together, (amount) => `${amount} running tasks`],
-    ['cpus', together * cpusOf(stage, together), (amount) => `${amount} CPUs`],
+    ['cpus', together * countedCpusOf(stage, together), (amount) => `${amount} CPUs`],
     ['memory', together * amountOf(stage.demand, 'memory'), (amount) => `${formatBytes(amount)} of memory`],
     ['gpus', together * amountOf(stage.demand, GPU), (amount) => `${amount} GPUs`],
   ];
@@ -218,8 +218,11 @@ function impossibleReason({ title, limits }: LimitScope, stage: StageSpec): stri
   return undefined;
 }
 
-/** CPUs of one task in limits. In a gang, tasks with parts of CPUs that may not share a worker count as whole CPUs. */
-function cpusOf({ demand, requires }: StageSpec, together: number): number {
+/**
+ * Returns the CPUs as which one task counts in limits. In a gang, tasks with parts of CPUs that may not share a worker count as
+ * whole CPUs, as in central's books.
+ */
+function countedCpusOf({ demand, requires }: StageSpec, together: number): number {
   const cpus = amountOf(demand, 'cpu') || 1;
   const mayShare = requires === undefined && Object.keys(demand ?? {}).every((name) => name === 'cpu');
   return together > 1 && !mayShare ? Math.ceil(cpus) : cpus;
