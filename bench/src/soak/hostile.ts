@@ -7,11 +7,11 @@ import type { Target } from '../real-cluster.js';
 import type { SoakCluster } from './processes.js';
 
 /** The user who does harm. */
-const USER = 'eve';
+const USER = 'hostile';
 const PERIOD_MS = 60_000;
 const ACT_EVERY_MS = 1_000;
 
-/** Whether the hostile user acts at this time: in every other minute, so that her effect on others is measured. */
+/** Whether the hostile user acts at this time: in every other minute, so that their effect on others is measured. */
 export function isHostileAt(atMs: Millis): boolean {
   return Math.floor(atMs / PERIOD_MS) % 2 === 1;
 }
@@ -25,7 +25,7 @@ const JOBS: readonly JobSubmission[] = [
   { retries: 100, tasks: { count: 10, run: { exec: ['false'] } } },
 ];
 
-/** Begins to act against a cluster as a user with many jobs, and as a stranger at its ports. */
+/** Begins to act against a cluster as a user with many jobs, and as somebody without a key at its ports. */
 export function beginHarm(cluster: SoakCluster, client: Cluster, seed: number): AsyncDisposable {
   const random = Random.seeded(seed).fork('hostile');
   const inputs = new Inputs(random.fork('inputs'), [`${cluster.url}!*/0`]);

@@ -93,7 +93,7 @@ export class Attempts {
     const { connection } = this.#asking;
     this.#to = to;
     const result = connection.send(to.party, message);
-    // Nothing was sent, and only another key file would help.
+    // Fails at once, because the message was not sent and only another key file would help.
     if (result === 'unreachable' && connection.authFailureOf(to.party) === 'keyUnlisted')
       throw authFailure(to.title, 'keyUnlisted');
   }

@@ -177,8 +177,7 @@ interface Line {
   readonly amounts: Amounts;
 }
 
-/** A few significant digits. */
-/** @param unknownMs as in `hoursKnown` */
+/** Renders hours with a few significant digits. @param unknownMs as in `hoursKnown` */
 function hours(ms: Millis, unknownMs: Millis = 0): string {
   const value = hoursKnown(ms, unknownMs);
   if (value === undefined) return UNKNOWN;

@@ -64,7 +64,7 @@ export class Limits {
   mayRun(kind: Kind, now: Millis): boolean {
     if (kind === 'short' || kind === 'pilots') return true;
     const { running, limit } = this.countOf(kind, now);
-    // While the books count more tasks at a worker than it has CPUs, more CPUs are free than must stay so.
+    // The books may count more tasks at a worker than it has CPUs. More CPUs are then free than must stay free.
     if (running < limit || Math.floor(this.#free.units) > this.#units - limit) return true;
     const { long, small } = this.#running;
     // Small jobs need not wait for their pilots, even if long tasks fill the reserve: they can borrow.

@@ -41,7 +41,7 @@ export interface JobForecaster {
 /** A custom policy that central runs no longer. */
 export interface ReplacedPolicy {
   readonly name: string;
-  /** What it did, as the end of a sentence: `did not return from a call`. */
+  /** Says what it did, as the end of a sentence: `did not return from a call`. */
   readonly why: string;
 }
 

@@ -356,7 +356,6 @@ export class JobStore {
     return this.#byNumberAnywhere(this.#numberOf(id));
   }
 
-  /** Returns the job if it has not ended. */
   /**
    * Returns how many waiting tasks stand above a job that a task of `parent` submits; 0 without a parent. Only levels of
    * active jobs at this scheduler count, and a parent elsewhere as one.
@@ -368,6 +367,7 @@ export class JobStore {
     return level;
   }
 
+  /** Returns the job if it has not ended. */
   activeById(id: string): Job | undefined {
     return this.#active.get(this.#numberOf(id));
   }
