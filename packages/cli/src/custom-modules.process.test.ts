@@ -177,6 +177,9 @@ describe('live', () => {
     try {
       const done = await cluster.goshawk(['submit', '--tasks', '9', '--sleep', '10ms', '--wait']);
       expect(done).toMatchObject({ exitCode: 0 });
+      expect((await cluster.goshawk(['why'])).stderr).toMatch(
+        /the policy \S*throws\S* fails, so tasks start in order of arrival: Error: lost my way/,
+      );
       const log = await readFile(join(cluster.folder, 'data', 'logs', 'central.log'), 'utf8');
       expect(log).toMatch(/"error":"Error: lost my way \(throws\.mjs:.*the policy threw/);
     } finally {

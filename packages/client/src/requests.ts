@@ -32,7 +32,7 @@ export interface Order<Q extends Question = Question> extends Route {
   /** Description of the request, as in "asked to submit a job". */
   readonly what: string;
   build(request: number): Message & { readonly type: Q };
-  /** Called when a refusal is temporary and the request is about to be retried. */
+  /** Called when a refusal is temporary and the request is about to be retried; to end it, throws. */
   onRefused?: ((why: GoshawkError) => void) | undefined;
   readonly timeoutMs?: Millis | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -221,7 +221,7 @@ class Request implements Listener {
     try {
       this.#order.onRefused?.(refusal(reply));
     } catch (error) {
-      this.#fail(error);
+      this.#giveUp(error);
     }
   }
 

@@ -90,6 +90,32 @@ describe('submitting', () => {
     });
   });
 
+  test('goes to another scheduler if the journal of the first one is away, unless it has a key', async () => {
+    const away: Script = (message, { refuse }) => {
+      if (message.type === 'submit') refuse('journal-unavailable', 'too many connections', '', 5);
+    };
+    await using fake = await FakeCluster.start(3, (index) => (index === 1 ? acceptingScheduler('t1') : away));
+    await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 500 });
+    for (let i = 0; i < 5; i++) expect((await cluster.submit(job)).id).toMatch(/^t1-/);
+    const key = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].find((each) => ownerOf(fake, each) !== 1)!;
+    await expect(cluster.submit({ ...job, key })).rejects.toMatchObject({ code: 'journal-unavailable' });
+  });
+
+  test('is accepted once a journal is back, if all were away', async () => {
+    const away: Script = (message, { refuse }) => {
+      if (message.type === 'submit') refuse('journal-unavailable', 'no answer', '', 5);
+    };
+    await using fake = await FakeCluster.start(3, () => away);
+    await using cluster = await fake.connect();
+    const refusals: string[] = [];
+    const submitted = cluster.submit(job, { onRefused: ({ code }) => refusals.push(code) });
+    for (const scheduler of fake.schedulers) await scheduler.waitFor('submit');
+    await expect.poll(() => refusals).toEqual(['journal-unavailable']);
+    for (const [index, scheduler] of fake.schedulers.entries())
+      scheduler.script = acceptingScheduler(`t${index}`);
+    expect((await submitted).id).toMatch(/^t\d-1$/);
+  });
+
   test('fails if all are shutting down', async () => {
     await using fake = await FakeCluster.start(2, () => drainingScheduler);
     await using cluster = await fake.connect();

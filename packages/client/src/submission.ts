@@ -42,7 +42,7 @@ interface Accepted {
 
 /**
  * Submits a job to the scheduler that its key belongs to, and to the next one if that is shutting down or,
- * with a random key, has no room.
+ * with a random key, has no room or no journal.
  *
  * @throws InputError for a job that is invalid or can never run, or for a key that another job has; UnreachableError
  */
@@ -116,12 +116,23 @@ class Submission {
       to: () => choice.current(),
       ...roster.upkeep,
       onRefused: (why) => {
+        if (why.code === JOURNAL_AWAY_CODE && this.#hasOther(choice)) {
+          this.#unwilling.add(choice.name);
+          throw why;
+        }
         if (!this.#wasRefused) this.#options.onRefused?.(why);
         this.#wasRefused = true;
       },
       signal: this.#options.signal,
     });
     return answer.value;
+  }
+
+  /** Whether another scheduler, with its own connection to its journal, may accept the job under another key. */
+  #hasOther({ name }: Choice): boolean {
+    if (this.#givenKey !== undefined) return false;
+    const others = this.#session.roster.schedulers.filter((each) => !each.adopted && each.name !== name);
+    return others.some((each) => !this.#unwilling.has(each.name));
   }
 
   /** Returns once another attempt makes sense. @throws the error, or a better one, if none does */
@@ -134,7 +145,8 @@ class Submission {
     else if (this.#givenKey !== undefined && choice.title === this.#mayExistAt && !choice.isAway)
       this.#mayExistAt = undefined;
     // A given key stays with its scheduler; otherwise it could create a second job there later.
-    const isElsewhere = this.#givenKey === undefined && ELSEWHERE_CODES.has(error.code);
+    const isElsewhere =
+      this.#unwilling.has(choice.name) || (this.#givenKey === undefined && ELSEWHERE_CODES.has(error.code));
     if (error.code === 'draining' || isElsewhere) {
       this.#unwilling.add(choice.name);
       roster.refreshSoon();
@@ -172,6 +184,8 @@ export function checkKey(key: string): void {
 
 /** Another scheduler may accept the job under another key. */
 const ELSEWHERE_CODES: ReadonlySet<string> = new Set(['journal-full', NOT_RUNNING_CODE]);
+/** The scheduler asks to retry; meanwhile, others may accept the job under another key. */
+const JOURNAL_AWAY_CODE = 'journal-unavailable';
 /** The key belongs to another scheduler, or this one cannot take it now. */
 const OTHER_SCHEDULER_CODES: ReadonlySet<string> = new Set(['other-scheduler', 'owner-away']);
 const OTHER_SCHEDULER_PAUSE_MS = 50;

@@ -108,3 +108,24 @@ test('failed and lost tasks do not count against the worker', () => {
     expect(ended('command-not-found', 'failed')).toBe(false);
   }
 });
+
+test('a worker whose disk is full is quarantined while that is reported, and soon not after that', () => {
+  const { health, said, pass } = bench();
+  const isFull = (now: number): boolean => health.diskFull('the disk is full', now);
+  expect(isFull(0)).toBe(true);
+  for (let second = 5; second <= 60; second += 5) {
+    expect(pass(5_000)).toBe(false);
+    expect(isFull(1_000 * second)).toBe(false);
+  }
+  expect(health.isQuarantined).toBe(true);
+  expect(pass(13_000)).toBe(true);
+  expect(said).toEqual(['the disk is full', '']);
+});
+
+test('a disk that is full during another quarantine causes one after it', () => {
+  const { health, pass } = bench();
+  health.unfit('tasks fail here', 0);
+  expect(health.diskFull('the disk is full', 1_000)).toBe(false);
+  expect(pass(5_000)).toBe(true);
+  expect(health.diskFull('the disk is full', 6_000)).toBe(true);
+});

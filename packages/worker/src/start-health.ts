@@ -12,14 +12,16 @@ import type { Membership } from './membership.js';
 /** First quarantines in ms. Each further one is twice as long, until a task starts (`start`) or completes (`unfit`). */
 const FIRST_PAUSE_MS = { start: 200, unfit: 5_000 } as const;
 const PAUSE_MAX_MS = 5 * 60_000;
+/** Time after the last report of a full disk for which the worker gets no tasks; reports come more often. ms */
+const FULL_DISK_MS = 12_000;
 
 type StartHealthEnvironment = Environment<'quarantine'> & Pick<WorkerEnvironment, 'quarantined'>;
 
 /**
  * Quarantines the worker when it should not get tasks for a while. A worker on which every task fails quickly would
  * otherwise attract all the work of the cluster. Reasons: the system cannot start processes; an owner reports that
- * tasks fail here and complete elsewhere; a task whose earlier workers were lost must run alone; or the process was
- * suspended, so its mailbox may be stale.
+ * tasks fail here and complete elsewhere; a task whose earlier workers were lost must run alone; a disk is full; or the
+ * process was suspended, so its mailbox may be stale.
  */
 export class StartHealth {
   readonly #env: StartHealthEnvironment;
@@ -32,6 +34,8 @@ export class StartHealth {
   #reason = '';
   /** The slot whose task must run alone; undefined if the quarantine has another reason. */
   #alone: number | undefined;
+  /** Whether the reason is a full disk. */
+  #isDiskFull = false;
 
   constructor(env: StartHealthEnvironment, membership: Membership, counters: Pick<WorkerCounters, 'pauses'>) {
     this.#env = env;
@@ -61,6 +65,16 @@ export class StartHealth {
   /** Handles an owner's report that tasks fail here and complete elsewhere. @returns as `ended` */
   unfit(reason: string, now: Millis): boolean {
     return this.#pauseFor('unfit', reason, now);
+  }
+
+  /** Handles a report that a disk of the worker is full, which is repeated while it is. @returns as `ended` */
+  diskFull(reason: string, now: Millis): boolean {
+    if (this.#isDiskFull) {
+      this.#endAt(now + FULL_DISK_MS);
+      return false;
+    }
+    this.#isDiskFull = this.#quarantine(reason, FULL_DISK_MS, now);
+    return this.#isDiskFull;
   }
 
   /** Keeps other tasks away for `forMs`, because workers that ran this task before were lost. @returns as `ended` */
@@ -122,15 +136,20 @@ export class StartHealth {
     if (this.isQuarantined) return false;
     this.#counters.pauses++;
     this.#reason = reason;
-    this.#until = now + forMs;
-    this.#env.setTimer('quarantine', 0, this.#until);
+    this.#endAt(now + forMs);
     this.#env.quarantined?.(reason, forMs);
     this.report();
     return true;
   }
 
+  #endAt(at: Millis): void {
+    this.#until = at;
+    this.#env.setTimer('quarantine', 0, at);
+  }
+
   #end(): void {
     this.#reason = '';
+    this.#isDiskFull = false;
     this.#alone = undefined;
     this.#report('');
   }

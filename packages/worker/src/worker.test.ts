@@ -830,6 +830,24 @@ describe('a worker that fails tasks that complete elsewhere', () => {
   });
 });
 
+describe('a worker with a full disk', () => {
+  test('returns waiting entries, and accepts nothing until there is room', () => {
+    const bench = new Bench().welcome();
+    bench.probe(1);
+    bench.bind(1, 1);
+    bench.probe(2);
+    bench.take('ask');
+    bench.worker.diskFull('the disk of /tmp is full', bench.now);
+    expect(bench.take('declined')).toMatchObject([{ job: 2 }]);
+    bench.end();
+    bench.probe(3);
+    expect(bench.take('declined')).toMatchObject([{ job: 3 }]);
+    bench.pass(13_000);
+    bench.probe(4);
+    expect(bench.take('ask')).toMatchObject([{ job: 4 }]);
+  });
+});
+
 describe('a task that runs alone', () => {
   test('keeps other tasks away until it ends', () => {
     const bench = new Bench(2).welcome();

@@ -173,6 +173,11 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     print(this, slot, stream, bytes, now + this.timings.progressMs);
   }
 
+  /** Handles a report that a disk of this worker is full; repeated every few seconds while it is. */
+  diskFull(reason: string, now: Millis): void {
+    if (this.health.diskFull(reason, now)) giveBackAll(this);
+  }
+
   /** The port found by `findPort` for the task in the slot. */
   portFound(slot: number, port: number, now: Millis): void {
     memberReady(this, slot, port, now);

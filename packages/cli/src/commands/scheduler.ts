@@ -1,7 +1,7 @@
 import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Context, defineCommand, type Resolved, VERSION } from '@goshawk/command';
-import { inFreeFolder, journalIn, keysFor, SCHEDULER_OPTIONS } from '@goshawk/command/cluster';
+import { foldersBeyond, inFreeFolder, journalIn, keysFor, SCHEDULER_OPTIONS } from '@goshawk/command/cluster';
 import type { Daemon, JournalLocation } from '@goshawk/runtime';
 import { auditLogOf, httpOptions, keep, notifyOptions } from './daemon-options.js';
 
@@ -28,6 +28,12 @@ export const schedulerCommand = defineCommand({
     const daemon = await inFreeFolder(folder, options.dataFolders, ({ number, path }) =>
       startIn(path, context, { ...options, name: options.name ?? `s${number}` }),
     );
+    const folders = foldersBeyond(folder, options.dataFolders);
+    if (folders.length > 0)
+      daemon.logger.warn(
+        { event: 'folders-unclaimed', folders },
+        `the jobs in ${folders.join(', ')} are not listed and do not run: --data-folders ${options.dataFolders} leaves these folders out`,
+      );
     return keep(daemon, context, options);
   },
 });

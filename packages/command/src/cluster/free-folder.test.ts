@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Journal, openLmdbJournal } from '@goshawk/journal';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { inFreeFolder, journalIn, type SchedulerFolder } from './free-folder.js';
+import { foldersBeyond, inFreeFolder, journalIn, type SchedulerFolder } from './free-folder.js';
 
 let parent = '';
 const open: Journal[] = [];
@@ -41,6 +41,13 @@ describe('schedulers that share a data folder', () => {
       code: 'no-free-folder',
       message: expect.stringContaining('running schedulers use all folders in'),
     });
+  });
+
+  test('know the folders with jobs that fewer schedulers do not claim', () => {
+    for (const number of [0, 2, 3, 10]) mkdirSync(journalIn(join(parent, `${number}`)), { recursive: true });
+    for (const name of ['4', 'lost+found']) mkdirSync(join(parent, name));
+    expect(foldersBeyond(parent, 11)).toEqual([]);
+    expect(foldersBeyond(parent, 3)).toEqual(['3', '10'].map((number) => join(parent, number)));
   });
 
   test('fail with the error of a free folder', async () => {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { InputError } from '@goshawk/core';
 
@@ -45,6 +45,15 @@ export async function inFreeFolder<T>(
     `running schedulers use all folders in ${parent} (${count})`,
     'start fewer schedulers, or raise --data-folders',
   );
+}
+
+/** Returns the folders with a journal that no scheduler claims, because their numbers are too high. */
+export function foldersBeyond(parent: string, count: number): string[] {
+  return readdirSync(parent)
+    .filter((name) => /^\d+$/.test(name) && Number(name) >= count)
+    .sort((one, other) => Number(one) - Number(other))
+    .map((name) => join(parent, name))
+    .filter((path) => existsSync(journalIn(path)));
 }
 
 /**

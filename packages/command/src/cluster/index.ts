@@ -2,7 +2,7 @@ export { ATTRIBUTE_OPTION, attributesOfAll, parseAttributes } from './attributes
 export type { DaemonIsUp } from './child.js';
 export { connect, type FoundCluster, findCluster, openCluster } from './connect.js';
 export * from './daemon-options.js';
-export { inFreeFolder, journalIn } from './free-folder.js';
+export { foldersBeyond, inFreeFolder, journalIn } from './free-folder.js';
 export { keySource, keysFor } from './keys.js';
 export { LocalCluster } from './local-cluster.js';
 export {

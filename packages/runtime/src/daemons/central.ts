@@ -3,9 +3,11 @@ import { Central } from '@goshawk/central';
 import {
   type ClusterOutline,
   type ClusterSettings,
+  describeThrownIn,
   type Forecast,
   LIMITS,
   type Machine,
+  type Millis,
   present,
 } from '@goshawk/core';
 import { isCustomPolicy, PlanningTimes, type Program, type ProgramSolution } from '@goshawk/policies';
@@ -63,6 +65,10 @@ export interface CentralOptions extends ProcessOptions {
   readonly forecaster?: JobForecaster | undefined;
 }
 
+/** Time after an exception of the policy for which lists and `why` warn of it. ms */
+const FAILURE_WARNED_MS = 60_000;
+const FAILURE_LENGTH_MAX = 500;
+
 /**
  * Starts the central scheduler in this process.
  *
@@ -86,11 +92,22 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   let failedLater = 0;
   const times = new PlanningTimes(() => performance.now());
   const { solver, forecaster, replacedPolicy } = options;
-  const policyFailed = failureLog(
+  const logFailure = failureLog(
     options.logger,
     'policy',
     'the policy threw; waiting tasks start in order of arrival',
   );
+  let lastFailure: { readonly error: unknown; readonly at: Millis } | undefined;
+  const policyFailed = (name: string, error: unknown): void => {
+    lastFailure = { error, at: process.host.now() };
+    logFailure(name, error);
+  };
+  const policyWarning = (): readonly string[] => {
+    if (lastFailure === undefined || process.host.now() - lastFailure.at > FAILURE_WARNED_MS) return [];
+    const name = options.settings.policy.policy;
+    const what = describeThrownIn(lastFailure.error, name).slice(0, FAILURE_LENGTH_MAX);
+    return [`the policy ${name} fails, so tasks start in order of arrival: ${what}`];
+  };
   void process.ended.then(() => {
     solver?.close();
     forecaster?.close();
@@ -140,6 +157,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
       ),
       warnings: () => [
         ...(replacedPolicy === undefined ? [] : [replacementLine(replacedPolicy, options.settings)]),
+        ...policyWarning(),
         ...process.mailbox.disputedAddresses().map(disputeLine),
       ],
       policyFailed: (error) => policyFailed(options.settings.policy.policy, error),

@@ -50,6 +50,16 @@ test('is not ready while its disk has not responded for seconds, and is ready on
   expect(port.notReady).toEqual([]);
 });
 
+test.each([
+  { kind: 'full', message: 'the disk of /data is full: 5 MiB are free' },
+  { kind: 'full', message: 'the folder /data was removed', isLost: true },
+  { kind: 'stopped', message: 'no records are written' },
+  { kind: 'away', message: 'postgres://db: does not answer' },
+] as const)('is not ready while it accepts no new jobs: $kind, $message', (state) => {
+  const port = new JournalPort({ state, unwrittenMs: 0 } as Journal, SILENT_LOGGER);
+  expect(port.notReady).toEqual([`${state.message}: no new jobs are accepted`]);
+});
+
 test('two starts from one state of a folder assign different job numbers', async () => {
   const folder = join(root, 'journal');
   expect(await started(folder)).toBeUndefined();

@@ -178,8 +178,7 @@ export class JournalPort<J extends Journal = Journal> {
   /** Messages for `/readyz` while writing is impossible. */
   get notReady(): readonly string[] {
     const { state, unwrittenMs } = this.journal;
-    if (state.kind === 'away' || state.kind === 'stopped' || (state.kind === 'full' && state.isLost === true))
-      return [`${state.message}: no new jobs are accepted`];
+    if (state.kind !== 'open') return [`${state.message}: no new jobs are accepted`];
     if (unwrittenMs < STALLED_MS) return [];
     const seconds = Math.floor(unwrittenMs / 1_000);
     return [`the journal’s disk has not answered for ${seconds} s: submissions and reports wait for it`];

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { access, constants } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import {
   type Attribute,
   CONTAINER,
@@ -33,6 +33,7 @@ import { RunTallies, workerReadings } from '../metrics/index.js';
 import { type Tracing, traceparentOfRun, traceRun } from '../tracing/index.js';
 import { watchCentral } from './complaints.js';
 import type { Daemon } from './daemon.js';
+import { DiskWatch } from './disk-watch.js';
 import { EventLog } from './event-log.js';
 import { attemptLine, endOf } from './job-log.js';
 import { KeptResults } from './kept-results.js';
@@ -256,6 +257,9 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   const draining = new Map<string, () => void>();
   const log = new RunLog(logger, tracing);
   const taken = names.map((name) => new NameTaken(name, logger));
+  const disks = new DiskWatch([options.dataFolder, tmpdir()], (problem) => {
+    for (const { enter } of workers) enter('full disk', (worker, now) => worker.diskFull(problem, now));
+  });
   const results = new KeptResults(options.dataFolder, process.names, logger);
   const kept = results.read();
   const workers = names.map((name, index): Hosted<Worker> => {
@@ -269,7 +273,10 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
         executor,
         gpuNames: options.gpuNamesOf?.(index),
         traceparentOf: tracing && ((order) => traceparentOfRun(tracing, order)),
-        onRunEnded: (order, outcome, runMs, now) => log.ended(name, order, outcome, runMs, now),
+        onRunEnded: (order, outcome, runMs, now) => {
+          if (outcome.kind === 'failed') disks.taskFailed(now);
+          log.ended(name, order, outcome, runMs, now);
+        },
         onDrained: () => draining.get(name)?.(),
       },
       (environment) =>
@@ -282,6 +289,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   logger.info({ workers: names.length, capacity, endpoint, central: options.central }, 'workers are up');
   const machines = workers.map(({ machine }) => machine);
   const joined = observe(process, machines, taken, log, options);
+  disks.begin(() => process.host.now(), process.ended);
   void process.ended.then(() => executor.close());
   const leave = async (): Promise<void> => {
     for (const { enter } of workers) enter('leave', (worker) => worker.leave());

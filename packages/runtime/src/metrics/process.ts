@@ -73,17 +73,26 @@ function systemReadings(): Readings {
   };
 }
 
-/** Empty if the system does not tell, or has no descriptor left for reading it. */
-function descriptorReadings(): Readings {
+/** Limit of open file descriptors when it was last read. */
+let knownLimit: number | undefined;
+
+/** Empty if the system does not tell. @param read replaces the system in tests */
+export function descriptorReadings(
+  read: { limits(): string; open(): readonly string[] } = {
+    limits: () => readFileSync('/proc/self/limits', 'utf8'),
+    open: () => readdirSync('/proc/self/fd'),
+  },
+): Readings {
+  const max = (): Readings => (knownLimit === undefined ? {} : { goshawk_process_max_fds: knownLimit });
   try {
-    const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
-    return {
-      // One of them reads the folder.
-      goshawk_process_open_fds: readdirSync('/proc/self/fd').length - 1,
-      ...(limit === undefined ? {} : { goshawk_process_max_fds: Number(limit) }),
-    };
-  } catch {
-    return {};
+    const limit = /^Max open files +(\d+)/m.exec(read.limits())?.[1];
+    knownLimit = limit === undefined ? undefined : Number(limit);
+    // One of them reads the folder.
+    return { goshawk_process_open_fds: read.open().length - 1, ...max() };
+  } catch (error) {
+    // No descriptor is left for reading, so the alert must not end.
+    if ((error as NodeJS.ErrnoException).code !== 'EMFILE' || knownLimit === undefined) return {};
+    return { goshawk_process_open_fds: knownLimit, ...max() };
   }
 }
 
