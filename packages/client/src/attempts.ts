@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Message, Millis } from '@goshawk/core';
+import type { Message, Millis, UnreachableError } from '@goshawk/core';
 import { parsePartyName, probeEndpoint } from '@goshawk/transport';
 import type { Alarm, Alarms } from './alarms.js';
 import type { Connection, Listener } from './connection.js';
-import { authFailure } from './errors.js';
+import { authFailure, keyRejection, notRunning } from './errors.js';
 import type { ClientTimings } from './options.js';
 import type { Turns } from './turns.js';
 
@@ -49,9 +49,10 @@ export class Attempts {
   readonly #alarm: Alarm;
   readonly #route: Route;
   readonly #ring: (now: Millis) => void;
-  readonly #notRunning: () => void;
-  /** Set while an absent destination is tolerated. */
-  #absence: Alarm | undefined;
+  readonly #hopeless: (why: UnreachableError) => void;
+  /** Set while a destination that is absent or rejects this client is tolerated. */
+  #tolerance: Alarm | undefined;
+  #madeFirstAt: Millis = 0;
   #count = 0;
   #hasEnded = false;
   /** Time when the request was last sent, or last found to be queued. */
@@ -61,19 +62,19 @@ export class Attempts {
 
   /**
    * @param ring called when the next attempt is due
-   * @param notRunning called once if the destination has never answered, has not moved, and its address refuses
-   * connections, which is tried every `absentTimeoutMs`
+   * @param hopeless called once if the destination rejects this client's keys, or has never answered, has not moved, and its
+   * address refuses connections, which is tried every `absentTimeoutMs`
    */
   constructor(
     asking: Asking,
     listener: Listener,
     route: Route,
     ring: (now: Millis) => void,
-    notRunning: () => void,
+    hopeless: (why: UnreachableError) => void,
   ) {
     this.#route = route;
     this.#ring = ring;
-    this.#notRunning = notRunning;
+    this.#hopeless = hopeless;
     this.#asking = asking;
     this.request = asking.connection.listen(listener);
     this.#alarm = asking.alarms.add(ring);
@@ -88,24 +89,34 @@ export class Attempts {
     return this.#to?.title ?? otherwise;
   }
 
-  /** @throws errors of the connection's `send`; UnreachableError if this client's key file does not list the party's key */
-  send(to: Destination, message: Message): void {
+  /**
+   * @returns whether the message is on its way
+   * @throws errors of the connection's `send`; UnreachableError if this client's key file does not list the party's key
+   */
+  send(to: Destination, message: Message): boolean {
     const { connection } = this.#asking;
     this.#to = to;
     const result = connection.send(to.party, message);
     // Fails at once, because the message was not sent and only another key file would help.
     if (result === 'unreachable' && connection.authFailureOf(to.party) === 'keyUnlisted')
       throw authFailure(to.title, 'keyUnlisted');
+    return result === 'accepted';
   }
 
   /** Counts an attempt, even without a party to send to, and schedules the next. */
   made(now: Millis, giveUpAt: Millis): void {
     this.#count++;
     this.#waitFrom(now, giveUpAt);
-    const { absentTimeoutMs, requestTimeoutMs } = this.#asking.timings;
-    if (this.#absence !== undefined || absentTimeoutMs >= requestTimeoutMs) return;
-    this.#absence = this.#asking.alarms.add(() => void this.#probe());
-    this.#absence.set(now + absentTimeoutMs);
+    if (this.#tolerance !== undefined) return;
+    this.#madeFirstAt = now;
+    this.#tolerance = this.#asking.alarms.add((at) => void this.#probe(at));
+    this.#tolerance.set(now + this.#toleranceMs);
+  }
+
+  /** Processes restart, and reload their keys, within this time. */
+  get #toleranceMs(): Millis {
+    const { absentTimeoutMs, connectTimeoutMs } = this.#asking.timings;
+    return Math.min(absentTimeoutMs, connectTimeoutMs);
   }
 
   /** A process that answered before may be restarting. */
@@ -115,14 +126,23 @@ export class Attempts {
     return turns.hasAnswered(this.#to.party) || connection.isConnectedTo(this.#to.party);
   }
 
-  /** Probes the destination, and again later if this does not show that it is absent. */
-  async #probe(): Promise<void> {
-    if (await this.#isAbsent()) this.#notRunning();
-    else if (!this.#hasEnded)
-      this.#absence!.set(performance.now() + Math.max(PROBE_MS, this.#asking.timings.absentTimeoutMs));
+  /** Probes the destination, and again later if this does not show that requests to it are hopeless. */
+  async #probe(now: Millis): Promise<void> {
+    const why = this.#rejection ?? ((await this.#isAbsent(now)) ? notRunning(this.#to!.title) : undefined);
+    if (this.#hasEnded) return;
+    if (why === undefined) this.#tolerance!.set(performance.now() + Math.max(PROBE_MS, this.#toleranceMs));
+    else this.#hopeless(why);
   }
 
-  async #isAbsent(): Promise<boolean> {
+  /** A process that rejects this client's keys is running, so no other will take its place. */
+  get #rejection(): UnreachableError | undefined {
+    if (this.#to === undefined) return undefined;
+    return keyRejection(this.#to.title, this.#asking.connection.authFailureOf(this.#to.party));
+  }
+
+  async #isAbsent(now: Millis): Promise<boolean> {
+    const { absentTimeoutMs, requestTimeoutMs } = this.#asking.timings;
+    if (absentTimeoutMs >= requestTimeoutMs || now - this.#madeFirstAt < absentTimeoutMs) return false;
     if (this.#mayReturn) return false;
     const to = this.#to!;
     const { process } = parsePartyName(to.party);
@@ -174,7 +194,7 @@ export class Attempts {
 
   end(): void {
     this.#hasEnded = true;
-    this.#absence?.clear();
+    this.#tolerance?.clear();
     this.#asking.connection.forget(this.request);
     this.#alarm.clear();
   }

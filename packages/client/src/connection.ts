@@ -41,6 +41,13 @@ export interface Listener {
   cut(why: GoshawkError): void;
 }
 
+interface Handshake {
+  /** Undefined: it succeeded. */
+  readonly failure: AuthFailure | undefined;
+  /** Whether this handshake or an earlier one succeeded. */
+  readonly wasAccepted: boolean;
+}
+
 /** The protocol version of another process, and when it replied. */
 interface OtherVersion {
   readonly version: number;
@@ -66,25 +73,25 @@ export class Connection {
   readonly #codec: Codec;
   readonly #logger: Logger;
   readonly #listeners = new Map<number, Listener>();
-  /** Endpoints that reject our connection because of keys. */
   readonly #unwatch: (() => void) | undefined;
-  readonly #authFailures: ReadonlyMap<string, AuthFailure>;
+  /** Last outcome of a handshake, by endpoint. */
+  readonly #handshakes: ReadonlyMap<string, Handshake>;
   readonly #otherVersions: ReadonlyMap<string, OtherVersion>;
   #nextNumber = 1;
   #isClosed = false;
 
   static async open(logger: Logger, keys?: KeyRing): Promise<Connection> {
     const directory = new Directory();
-    const authFailures = new Map<string, AuthFailure>();
+    const handshakes = new Map<string, Handshake>();
     const otherVersions = new Map<string, OtherVersion>();
     const mailbox = await Mailbox.open({
       incarnation: randomName(),
       directory,
       logger,
       limits: { closeFlushMs: CLOSE_FLUSH_MS },
-      onAuthFailure: (endpoint, why) => {
-        if (why === undefined) authFailures.delete(endpoint);
-        else authFailures.set(endpoint, why);
+      onAuthFailure: (endpoint, failure) => {
+        const wasAccepted = failure === undefined || handshakes.get(endpoint)?.wasAccepted === true;
+        handshakes.set(endpoint, { failure, wasAccepted });
       },
       onOtherVersion: (endpoint, version) => otherVersions.set(endpoint, { version, at: performance.now() }),
       ...(keys && { keys }),
@@ -96,19 +103,19 @@ export class Connection {
         (ring) => mailbox.rekey(ring),
         (problem) => logger.warn({ problem }, 'the previous keys remain in use'),
       );
-    return new Connection(mailbox, logger, authFailures, otherVersions, unwatch);
+    return new Connection(mailbox, logger, handshakes, otherVersions, unwatch);
   }
 
   private constructor(
     mailbox: Mailbox,
     logger: Logger,
-    authFailures: ReadonlyMap<string, AuthFailure>,
+    handshakes: ReadonlyMap<string, Handshake>,
     otherVersions: ReadonlyMap<string, OtherVersion>,
     unwatch: (() => void) | undefined,
   ) {
     this.#mailbox = mailbox;
     this.#unwatch = unwatch;
-    this.#authFailures = authFailures;
+    this.#handshakes = handshakes;
     this.#otherVersions = otherVersions;
     this.#codec = new Codec(mailbox.directory);
     this.#logger = logger;
@@ -144,7 +151,12 @@ export class Connection {
 
   /** Returns why a party's process rejects our connection; undefined if keys are not the reason. */
   authFailureOf(party: string): AuthFailure | undefined {
-    return this.#authFailures.get(endpointOf(party));
+    return this.#handshakes.get(endpointOf(party))?.failure;
+  }
+
+  /** Returns whether a party's process has ever accepted our connection, so that it may have received messages. */
+  wasAcceptedBy(party: string): boolean {
+    return this.#handshakes.get(endpointOf(party))?.wasAccepted === true;
   }
 
   /** Returns the protocol version in which a party's process has replied since then, if it is another one. */

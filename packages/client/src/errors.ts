@@ -14,7 +14,7 @@ import {
   type TaskFailure,
   UnreachableError,
 } from '@goshawk/core';
-import type { AuthFailure } from '@goshawk/transport';
+import { type AuthFailure, isAboutKeys } from '@goshawk/transport';
 import type { LocalCluster } from './local-clusters.js';
 
 /** A job has ended, and not all of its tasks completed. Exit code 1. */
@@ -194,6 +194,11 @@ export function otherVersion(peer: string, version: number): UnreachableError {
       ? 'use the client of the cluster’s version, or upgrade the cluster'
       : 'upgrade this client to the cluster’s version',
   );
+}
+
+/** The process rejects this client because of its keys, which only other keys change; undefined: it does not. */
+export function keyRejection(peer: string, why: AuthFailure | undefined): UnreachableError | undefined {
+  return why !== undefined && isAboutKeys(why) ? authFailure(peer, why) : undefined;
 }
 
 /** The process is running, but rejects the connection. */

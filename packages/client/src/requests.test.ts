@@ -1,5 +1,5 @@
 import { GoshawkError, InputError, UnreachableError } from '@goshawk/core';
-import { generateKeys, keyRing, SILENT_LOGGER } from '@goshawk/transport';
+import { generateKeys, type KeyRing, keyRing, Mailbox, SILENT_LOGGER } from '@goshawk/transport';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Alarms } from './alarms.js';
 import { Connection } from './connection.js';
@@ -35,6 +35,17 @@ afterEach(async () => {
 function withTimings(timings: ConnectOptions): Requests {
   const all = completeTimings({ ...PATIENT, ...timings });
   return new Requests({ connection, alarms, turns: new Turns(), timings: all });
+}
+
+/** Opens the mailbox of a scheduler that answers nothing. */
+async function openScheduler(keys: KeyRing | undefined) {
+  const mailbox = await Mailbox.open({
+    bind: 'tcp://127.0.0.1:0',
+    incarnation: 's.x',
+    logger: SILENT_LOGGER,
+    ...(keys && { keys }),
+  });
+  return { endpoint: mailbox.endpoint, close: () => mailbox.close() };
 }
 
 function order(more: Partial<Order<'cancelJob'>> = {}): Order<'cancelJob'> {
@@ -192,6 +203,25 @@ describe('a request', () => {
     await expect(asked).rejects.toMatchObject({ name: 'UnreachableError', code: 'keys-old' });
     expect(copies).toBe(1);
     await keyed.close();
+  });
+
+  test.each([
+    ['with other keys', keyRing(generateKeys().scheduler, 'test'), 'keys-refused'],
+    ['without keys', undefined, 'keys-unknown'],
+  ])('to a scheduler %s fails at once by its name, and had no effect', async (_, keys, code) => {
+    const { endpoint, close } = await openScheduler(keys);
+    const keyed = await Connection.open(SILENT_LOGGER, keyRing(generateKeys().client, 'test'));
+    const timings = completeTimings({ ...FAST, absentTimeoutMs: 300 });
+    const asked = new Requests({ connection: keyed, alarms, turns: new Turns(), timings }).ask(
+      order({ to: () => ({ party: `${endpoint}!s.*/0`, title: 'scheduler s7' }) }),
+    );
+    await expect(asked).rejects.toMatchObject({
+      name: 'UnreachableError',
+      code,
+      message: expect.stringMatching(/^scheduler s7 /),
+    });
+    await keyed.close();
+    await close();
   });
 
   test('goes to the new address of a party that has restarted, instead of reporting it as down', async () => {

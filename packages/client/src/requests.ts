@@ -12,7 +12,7 @@ import {
   type Reply,
   UnreachableError,
 } from '@goshawk/core';
-import type { AuthFailure } from '@goshawk/transport';
+import { type AuthFailure, isAboutKeys } from '@goshawk/transport';
 import { onAbort } from './abort.js';
 import { type Asking, Attempts, type Route } from './attempts.js';
 import type { Connection, Listener } from './connection.js';
@@ -22,7 +22,6 @@ import {
   connectionClosed,
   mayHaveEffect,
   noAnswer,
-  notRunning,
   otherVersion,
   refusal,
 } from './errors.js';
@@ -136,7 +135,7 @@ class Request implements Listener {
       this,
       order,
       (now) => this.#ring(now),
-      () => this.#giveUp(notRunning(this.#peer)),
+      (why) => this.#giveUp(why),
     );
     this.#ignoreSignal = onAbort(order.signal, (reason) => this.#fail(reason));
   }
@@ -240,8 +239,8 @@ class Request implements Listener {
         if (to.title !== this.#peer) this.#notReady = undefined;
         const message = this.#order.build(this.#attempts.request);
         this.#question = message.type;
-        this.#attempts.send(to, message);
-        this.#unanswered.set(to.party, (this.#unanswered.get(to.party) ?? 0) + 1);
+        if (this.#attempts.send(to, message))
+          this.#unanswered.set(to.party, (this.#unanswered.get(to.party) ?? 0) + 1);
       }
     } catch (error) {
       return this.#giveUp(error);
@@ -272,10 +271,16 @@ class Request implements Listener {
   #giveUp(error: unknown): void {
     const isUnknown =
       error instanceof GoshawkError &&
-      this.#unanswered.size > 0 &&
+      [...this.#unanswered.keys()].some((party) => this.#mayHaveReceived(party)) &&
       this.#question !== undefined &&
       isChange(this.#question);
     this.#fail(isUnknown ? mayHaveEffect(error) : error);
+  }
+
+  /** A process that rejects keys and has never accepted the connection has received no message, and will not. */
+  #mayHaveReceived(party: string): boolean {
+    const why = this.#connection.authFailureOf(party);
+    return this.#connection.wasAcceptedBy(party) || why === undefined || !isAboutKeys(why);
   }
 
   #fail(error: unknown): void {

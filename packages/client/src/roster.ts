@@ -13,9 +13,9 @@ import { anyIncarnationOf, parsePartyName, probeEndpoint } from '@goshawk/transp
 import { abortable, pause } from './abort.js';
 import type { Destination, Route } from './attempts.js';
 import {
-  authFailure,
   badAnswer,
   jobsOwnerMissing,
+  keyRejection,
   silentProcess,
   unknownJob,
   unreachableCluster,
@@ -243,10 +243,9 @@ export class Roster {
     const { absentTimeoutMs, connectTimeoutMs } = this.#timings;
     await pause(Math.min(absentTimeoutMs, connectTimeoutMs), signal).catch(() => {});
     if (signal.aborted) return new Promise<never>(() => {});
-    const rejections = this.#seeds.flatMap((seed) => {
-      const why = this.#requests.authFailureOf(anyPartyAt(seed));
-      return why === undefined || why === 'closed' || why === 'slow' ? [] : [authFailure(seed, why)];
-    });
+    const rejections = this.#seeds.flatMap(
+      (seed) => keyRejection(seed, this.#requests.authFailureOf(anyPartyAt(seed))) ?? [],
+    );
     if (rejections.length === this.#seeds.length) throw rejections[0];
     const probes = await Promise.all(
       this.#seeds.map((seed) => probeEndpoint(seed, PROBE_MS).catch(() => 'unreachable')),

@@ -2,11 +2,11 @@ import type { GoshawkError, JobEvent, JobSummary, Millis, Reply } from '@goshawk
 import { type Asking, Attempts, type Route } from './attempts.js';
 import type { Connection, Listener } from './connection.js';
 import {
-  authFailure,
   badAnswer,
   connectionClosed,
   jobsOwnerAway,
-  notRunning,
+  keyRejection,
+  NOT_RUNNING_CODE,
   ownerGone,
   refusal,
 } from './errors.js';
@@ -70,9 +70,9 @@ class Watch implements Listener {
       this,
       order,
       (now) => this.#ring(now),
-      () => {
+      (why) => {
         this.#end();
-        watcher.failed(jobsOwnerAway(order.id, this.#peer, notRunning(this.#peer)));
+        watcher.failed(why.code === NOT_RUNNING_CODE ? jobsOwnerAway(order.id, this.#peer, why) : why);
       },
     );
   }
@@ -140,10 +140,8 @@ class Watch implements Listener {
   /** Explains a silence. An owner that rejects the key of this client is not gone: another job would run twice. */
   #silence(silentMs: Millis): GoshawkError {
     const { party } = this.#attempts;
-    const why = party && this.#connection.authFailureOf(party);
-    if (why === 'keyRefused' || why === 'keyNeeded' || why === 'keyUnknown')
-      return authFailure(this.#peer, why);
-    return ownerGone(this.#order.id, this.#peer, silentMs);
+    const rejection = party && keyRejection(this.#peer, this.#connection.authFailureOf(party));
+    return rejection || ownerGone(this.#order.id, this.#peer, silentMs);
   }
 
   #ask(now: Millis): void {

@@ -3,7 +3,7 @@ export * from './codec/index.js';
 export type { Handler } from './connection/frame-receiver.js';
 export { type ProbeResult, probeEndpoint } from './connection/greeting.js';
 export { Mailbox, type MailboxOptions, type SendResult } from './connection/mailbox.js';
-export { type AuthFailure, describeAuthFailure } from './connection/outbound-connection.js';
+export { type AuthFailure, describeAuthFailure, isAboutKeys } from './connection/outbound-connection.js';
 export {
   DROP_REASONS,
   type DropReason,

@@ -12,6 +12,8 @@ export type Transmission =
 export interface Connection {
   /** Whether the connection is established; undefined if it is not monitored. */
   readonly isEstablished?: boolean | undefined;
+  /** Whether the peer rejects the keys of this client, which then sends it no messages. */
+  readonly isRejected?: boolean;
   transmit(frame: PackedFrame): Promise<Transmission>;
   /** Reconnects with the current keys; present only if there are keys. */
   rekey?(): void;

@@ -108,6 +108,22 @@ describe('with keys', () => {
     await expect.poll(() => authFailure.mock.calls).toContainEqual([central.endpoint, 'keyUnknown']);
   });
 
+  test('a client sends no message that waited while its key was rejected, also once the key is accepted', async () => {
+    const scheduler = await open('scheduler', others);
+    const inbox = new Inbox(scheduler);
+    const to = party(scheduler.endpoint, 'scheduler');
+    const authFailure = vi.fn();
+    const client = await open('client', keys, { onAuthFailure: authFailure });
+    send(client, to, ['waits']);
+    await expect.poll(() => authFailure.mock.calls).toContainEqual([scheduler.endpoint, 'keyRefused']);
+    expect(client.send(0, client.directory.intern(to), ['rejected'])).toBe('unreachable');
+    expect(client.counters.dropped.unreachable).toBe(2);
+    client.rekey(keyRing(others.client, 'test'));
+    send(client, to, ['accepted']);
+    await inbox.until(1);
+    expect(inbox.bodies).toStrictEqual([['accepted']]);
+  });
+
   test('a port that a proxy closes for lack of a backend does not count as a rejected key', async () => {
     const proxy = createServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));

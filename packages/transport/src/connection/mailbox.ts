@@ -50,7 +50,7 @@ export interface MailboxOptions {
   readonly logger: MailLogger;
   /** Called at intervals with the number of rejected connections by reason. */
   readonly onRejected?: (attempts: object) => void;
-  /** Called when a process rejects our connection because of keys, and with undefined once it accepts it. */
+  /** Called when a process rejects our connection because of keys, and with undefined when it accepts it. */
   readonly onAuthFailure?: (endpoint: string, why: AuthFailure | undefined) => void;
   /** Called in a client when the process at an endpoint replies in another version of the protocol. */
   readonly onOtherVersion?: (endpoint: string, version: number) => void;

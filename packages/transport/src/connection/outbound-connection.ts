@@ -35,6 +35,11 @@ const PROBLEMS: Readonly<Record<AuthFailure, string>> = {
   slow: 'does not complete the handshake in time: it hangs, or it or its machine is too busy',
 };
 
+/** Returns whether only other keys would help. */
+export function isAboutKeys(why: AuthFailure): boolean {
+  return why !== 'closed' && why !== 'slow';
+}
+
 /** Describes the failure, as in `tcp://… requires a key`. */
 export function describeAuthFailure(endpoint: string, why: AuthFailure): string {
   return `${endpoint} ${PROBLEMS[why]}`;
@@ -56,7 +61,7 @@ interface DealerOptions {
   readonly dialOptions: () => readonly DialOption[];
   readonly limits: MailboxLimits;
   readonly log: ThrottledLog;
-  /** Called when all ways were rejected, and with undefined once one is accepted. */
+  /** Called when all ways were rejected, and with undefined when one is accepted. */
   readonly onAuthFailure: (why: AuthFailure | undefined) => void;
   /** Called when an established connection breaks, some milliseconds after the peer's exit. Uses two more sockets. */
   readonly onBroken?: (() => void) | undefined;
@@ -90,12 +95,13 @@ export class OutboundConnection implements Connection {
   #isAccepted = false;
   readonly #isWatched: boolean;
   #isEstablished = false;
+  #isRejected = false;
   /** When ZeroMQ last connected, before the handshake. */
   #connectedAt = 0;
   /** Whether a frame waits until the socket accepts it. */
   #isSending = false;
-  #accepted: Promise<void> | undefined;
-  #onAccepted: () => void = () => {};
+  #decided: Promise<void> | undefined;
+  #onDecided: () => void = () => {};
 
   /** @throws InvalidEndpointError, or ZeroMQ's error if no more sockets are available */
   constructor(options: DealerOptions) {
@@ -112,10 +118,16 @@ export class OutboundConnection implements Connection {
     return this.#isWatched ? this.#isEstablished : undefined;
   }
 
+  /** A client reports a rejection to its user, after which none of its messages may take effect. */
+  get isRejected(): boolean {
+    return this.#isRejected && this.#options.receiver !== undefined;
+  }
+
   async transmit(frame: PackedFrame): Promise<Transmission> {
     const { endpoint, log } = this.#options;
     for (;;) {
-      if (this.#socket.closed || (this.#isKeyed && !this.#isAccepted)) await this.#untilAccepted();
+      if (this.#socket.closed || (this.#isKeyed && !this.#isAccepted)) await this.#untilDecided();
+      if (this.isRejected) return 'gone';
       const socket = this.#socket;
       this.#isSending = true;
       try {
@@ -142,7 +154,7 @@ export class OutboundConnection implements Connection {
       this.#socket.linger = lingerMs;
       this.#socket.close();
     }
-    this.#onAccepted();
+    this.#decide();
   }
 
   /** Reconnects with the current keys. Messages queued in ZeroMQ are lost, as with any broken connection. */
@@ -152,15 +164,22 @@ export class OutboundConnection implements Connection {
     this.#optionIndex = 0;
     this.#refusals = 0;
     this.#isAccepted = false;
+    this.#isRejected = false;
     this.#socket.close();
     this.#reopen();
   }
 
-  #untilAccepted(): Promise<void> {
-    this.#accepted ??= new Promise((resolve) => {
-      this.#onAccepted = resolve;
+  /** Resolves when the connection is accepted, rejected or closed. */
+  #untilDecided(): Promise<void> {
+    this.#decided ??= new Promise((resolve) => {
+      this.#onDecided = resolve;
     });
-    return this.#isClosed ? Promise.resolve() : this.#accepted;
+    return this.#isClosed ? Promise.resolve() : this.#decided;
+  }
+
+  #decide(): void {
+    this.#decided = undefined;
+    this.#onDecided();
   }
 
   /** @throws ZeroMQ's error if no more sockets are available */
@@ -194,10 +213,10 @@ export class OutboundConnection implements Connection {
       case 'handshake':
         this.#isAccepted = true;
         this.#isEstablished = true;
-        if (this.#refusals > 0) this.#options.onAuthFailure(undefined);
+        this.#isRejected = false;
         this.#refusals = 0;
-        this.#accepted = undefined;
-        this.#onAccepted();
+        this.#options.onAuthFailure(undefined);
+        this.#decide();
         break;
       case 'disconnect':
         this.#isAccepted = false;
@@ -255,7 +274,9 @@ export class OutboundConnection implements Connection {
   #reportRejection(why: AuthFailure): void {
     const { endpoint, log, onAuthFailure } = this.#options;
     log.warn(endpoint, 'keys', describeAuthFailure(endpoint, why));
+    this.#isRejected = isAboutKeys(why);
     onAuthFailure(why);
+    if (this.isRejected) this.#decide();
   }
 
   /** Finds out why connections are closed: a live process sends its greeting before it rejects the client. */

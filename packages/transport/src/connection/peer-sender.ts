@@ -18,9 +18,10 @@ interface PeerSenderParts {
 }
 
 /** Reason why a message was not accepted. */
-type SendRefusal = Refusal | typeof SUPERSEDED;
+type SendRefusal = Refusal | typeof SUPERSEDED | typeof UNREACHABLE;
 
 const SUPERSEDED = { reason: 'superseded' } as const;
+const UNREACHABLE = { reason: 'unreachable' } as const;
 
 interface PeerSenderContext {
   readonly limits: MailboxLimits;
@@ -82,6 +83,7 @@ export class PeerSender {
 
   add(target: string, from: number, to: number, body: unknown): SendRefusal | undefined {
     if (this.#retired.has(target)) return SUPERSEDED;
+    if (this.#connection.isRejected === true) return UNREACHABLE;
     const refusal = this.#outbox.add(target, from, to, body);
     if (refusal !== undefined && refusal.reason === 'overflow') this.#overflowed++;
     return refusal;
