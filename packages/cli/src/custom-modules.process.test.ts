@@ -68,6 +68,26 @@ it('a module that never returns while it is loaded or checked is reported, and e
   );
 });
 
+it('a policy whose `make` throws no error, when it is made again, ends the command in one line', async () => {
+  const file = join(folder, 'late.mjs');
+  const make = 'make() { if (made++ > 0) throw undefined; return { update() {}, plan() {} }; }';
+  await writeFile(
+    file,
+    `let made = 0; export default { title: 'x', declares: false, options: {}, ${make} };`,
+  );
+  const commands = [
+    ['central', '--bind', 'tcp://127.0.0.1:0'],
+    ['up', '--workers', '1', '--data-folder', join(folder, 'late')],
+  ];
+  await Promise.all(
+    commands.map(async (command) => {
+      const done = await runGoshawk([...command, '--policy', file], {}, { cwd: folder });
+      expect(done).toMatchObject({ exitCode: 2, stdout: '' });
+      expect(done.stderr).toMatch(/late\.mjs: \\?"make\\?" throws undefined/);
+    }),
+  );
+});
+
 describe('simulated', () => {
   it('a custom policy and estimator run beside others, in threads too', async () => {
     const names = ['./shortest-first.mjs', 'goshawk'];

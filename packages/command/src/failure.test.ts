@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { thrownKinds, thrownOf } from '@goshawk/core/testing';
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { describeFailure } from './failure.js';
 
@@ -20,6 +22,14 @@ it('reports other errors as bugs', () => {
     code: 'internal',
     message: 'unexpected: x is null',
   });
+});
+
+it('describes whatever a module of the user throws', () => {
+  fc.assert(
+    fc.property(thrownKinds, (kind) => {
+      expect(describeFailure(thrownOf(kind)).message).not.toBe('');
+    }),
+  );
 });
 
 it('omits the middle of long input that a message repeats', () => {

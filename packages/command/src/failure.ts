@@ -4,6 +4,7 @@ import {
   GoshawkError,
   InputError,
   type Millis,
+  messageOfThrown,
   UnreachableError,
 } from '@goshawk/core';
 import { ExitCode } from './command.js';
@@ -67,7 +68,13 @@ const MESSAGE_MAX = 4_000;
 
 /** Describes an error that ended a command, for people and programs. */
 export function describeFailure(error: unknown): Failure {
-  const failure = wholeFailure(error);
+  let failure: Failure;
+  try {
+    failure = wholeFailure(error);
+  } catch {
+    // Fields of a value that a module of the user threw may throw.
+    failure = unexpected(messageOfThrown(error));
+  }
   const { message } = failure;
   if (message.length <= MESSAGE_MAX) return failure;
   return {
@@ -80,7 +87,7 @@ function wholeFailure(error: unknown): Failure {
   if (error instanceof GoshawkError) {
     return { exitCode: exitCodeOf(error), code: error.code, message: error.message, hint: error.hint };
   }
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOfThrown(error);
   // Errors of user-supplied files and folders are not bugs.
   const problem = fileProblem(error);
   if (problem !== undefined) {
@@ -89,6 +96,10 @@ function wholeFailure(error: unknown): Failure {
     const hint = 'check the path, its permissions, and the free space';
     return { exitCode: ExitCode.usage, code: 'bad-file', message, hint };
   }
+  return unexpected(text);
+}
+
+function unexpected(text: string): Failure {
   return {
     exitCode: ExitCode.failed,
     code: 'internal',

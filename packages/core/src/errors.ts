@@ -1,3 +1,5 @@
+import { LIMITS } from './limits.js';
+
 /**
  * A failure outside of Goshawk: one line says what is wrong, and a hint says how to fix it. Programs match on
  * the stable code, which is the `code` of `goshawk.error/1`.
@@ -50,7 +52,7 @@ export function whyUnread(error: unknown): string {
 
 /** Describes an error of Node's file system; undefined for any other error. */
 export function fileProblem(error: unknown): string | undefined {
-  return FILE_PROBLEMS.get((error as { readonly code?: string } | undefined)?.code ?? '');
+  return FILE_PROBLEMS.get(textOf(() => (error as { readonly code: string }).code));
 }
 
 const FILE_PROBLEMS: ReadonlyMap<string, string> = new Map([
@@ -73,12 +75,24 @@ const FILE_PROBLEMS: ReadonlyMap<string, string> = new Map([
  * @param path of that file
  */
 export function describeThrownIn(thrown: unknown, path: string): string {
+  const text = textOf(() => (thrown instanceof Error ? describeErrorIn(thrown, path) : String(thrown)));
+  return text.slice(0, LIMITS.lineLengthMax);
+}
+
+/** Returns the message of an error, or the text of another thrown value. */
+export function messageOfThrown(thrown: unknown): string {
+  return textOf(() => (thrown instanceof Error ? thrown.message : String(thrown)));
+}
+
+/** Code of users may throw any value, also one without text, or whose fields throw. */
+function textOf(describe: () => string): string {
   try {
-    return thrown instanceof Error ? describeErrorIn(thrown, path) : String(thrown);
+    const text: unknown = describe();
+    if (typeof text === 'string') return text;
   } catch {
-    // A custom module may throw any object, also one without text.
-    return 'a value without text';
+    // Falls through.
   }
+  return 'a value without text';
 }
 
 function describeErrorIn(thrown: Error, path: string): string {

@@ -128,8 +128,13 @@ async function exportedFunction(order: ThreadOrder): Promise<Exported | Failure>
 }
 
 function isTypeScript(thrown: unknown): boolean {
-  const { code, message } = (thrown ?? {}) as Partial<NodeJS.ErrnoException>;
-  return code === 'ERR_UNKNOWN_FILE_EXTENSION' && /"\.[cm]?ts"/.test(message ?? '');
+  try {
+    const { code, message } = (thrown ?? {}) as Partial<NodeJS.ErrnoException>;
+    return code === 'ERR_UNKNOWN_FILE_EXTENSION' && /"\.[cm]?ts"/.test(message ?? '');
+  } catch {
+    // Fields of a value that a module throws may throw.
+    return false;
+  }
 }
 
 /** The SDK reads this global variable, which has the path of the module that is being loaded. */

@@ -1,4 +1,7 @@
+import { thrownKinds, thrownOf } from '@goshawk/core/testing';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ERROR_MESSAGE_LENGTH_MAX } from './limits.js';
 import { describeThrown } from './thrown.js';
 
 describe('a thrown value', () => {
@@ -31,6 +34,16 @@ describe('a thrown value', () => {
     ],
   ])('%o', (thrown, text) => {
     expect(describeThrown(thrown)).toBe(text);
+  });
+
+  it('of any kind has one line', () => {
+    fc.assert(
+      fc.property(thrownKinds, (kind) => {
+        const text = describeThrown(thrownOf(kind));
+        expect(text).not.toMatch(/\n|^$/);
+        expect(text.length).toBeLessThanOrEqual(ERROR_MESSAGE_LENGTH_MAX + 1);
+      }),
+    );
   });
 
   it('was thrown in a file of the user', () => {

@@ -1,6 +1,10 @@
+import { InputError } from '@goshawk/core';
+import { thrownKinds, thrownOf } from '@goshawk/core/testing';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addCustomPolicy, makePolicy, policyModule, presetNamed } from './table.js';
+import { addCustomPolicy, decidedWith, makePolicy, policyModule, presetNamed } from './table.js';
 
+const CONTEXT = { cutoffMs: 1, sizesAreGiven: true, reserve: 'auto', random: () => 0 } as const;
 const whole = { title: 'mine', declares: true, options: {}, make: () => ({ update() {}, plan() {} }) };
 
 describe('a custom policy', () => {
@@ -16,10 +20,34 @@ describe('a custom policy', () => {
       decidedBy: { policy: '/there/mine.js' },
     });
     expect(policyModule('/there/mine.js').options.pace?.default).toBe(2);
-    const context = { cutoffMs: 1, sizesAreGiven: true, reserve: 'auto', random: () => 0 } as const;
-    expect(() => makePolicy('/there/mine.js', { pace: 0 }, context)).toThrow(
+    expect(() => makePolicy('/there/mine.js', { pace: 0 }, CONTEXT)).toThrow(
       'pace: expected a number from 1',
     );
+  });
+
+  it('is refused in one line whatever `make` and `abandons` throw, also if it has been made before', () => {
+    fc.assert(
+      fc.property(thrownKinds, (kind) => {
+        let isChecked = false;
+        const fails = (): never => {
+          throw thrownOf(kind);
+        };
+        const make = () => (isChecked ? fails() : whole.make());
+        const add = () => addCustomPolicy('./late.js', '/there/late.js', { ...whole, make, abandons: fails });
+        add();
+        isChecked = true;
+        expect(() => makePolicy('/there/late.js', {}, CONTEXT)).toThrow(InputError);
+        expect(() => decidedWith(presetNamed('./late.js'), {})).toThrow(InputError);
+        expect(add).toThrow(InputError);
+      }),
+    );
+  });
+
+  it('is refused if a later policy lacks a function', () => {
+    let made = 0;
+    const make = () => (made++ === 0 ? whole.make() : { update() {} });
+    addCustomPolicy('./less.js', '/there/less.js', { ...whole, make });
+    expect(() => makePolicy('/there/less.js', {}, CONTEXT)).toThrow('has no function "plan"');
   });
 
   it.each<[string, unknown, string]>([

@@ -1,7 +1,7 @@
 import { describeThrownIn, GANG_RULES, InputError, misnamedField, nameProblem } from '@goshawk/core';
 import { ClusterBooks } from './books/books.js';
 import { BookedDraft } from './books/draft.js';
-import type { CentralPolicy, PolicyModule, PolicyOption, PolicyOptions } from './contract.js';
+import type { CentralPolicy, PolicyContext, PolicyModule, PolicyOption, PolicyOptions } from './contract.js';
 
 /**
  * Validates the default export of a file as a custom policy. It is created once here, and plans for an empty
@@ -11,14 +11,7 @@ import type { CentralPolicy, PolicyModule, PolicyOption, PolicyOptions } from '.
  */
 export function checkedPolicy(name: string, exported: unknown): PolicyModule {
   const broken = (what: string): never => {
-    throw new InputError('bad-policy', `--policy ${name}: ${what}`, HINT);
-  };
-  // A later rejection without a handler would crash the process.
-  const refuseLater = (method: string, answer: unknown): void => {
-    const later = answer as { readonly then?: (done: () => void, failed: () => void) => void } | undefined;
-    if (typeof later?.then !== 'function') return;
-    later.then(ignore, ignore);
-    broken(`"${method}" is asynchronous; a policy must return synchronously`);
+    throw brokenPolicy(name, what);
   };
   if (typeof exported !== 'object' || exported === null)
     return broken('its default export is not an object { title, declares, options, make }');
@@ -53,33 +46,69 @@ export function checkedPolicy(name: string, exported: unknown): PolicyModule {
   if (module.solves === true && typeof options.cycleMs?.default !== 'number')
     broken('a policy that uses the solver needs an option "cycleMs"');
   if (typeof make !== 'function') broken('"make" is not a function');
-  let policy: CentralPolicy;
-  try {
-    policy = make(defaultsOf(module), {
-      cutoffMs: 10_000,
-      sizesAreGiven: true,
-      reserve: 'auto',
-      random: () => 0.5,
-    });
-  } catch (error) {
-    return broken(`"make" throws ${describeThrownIn(error, name)}`);
-  }
-  refuseLater('make', policy);
-  for (const method of ['update', 'plan'] as const)
-    if (typeof policy?.[method] !== 'function')
-      broken(`the object that "make" returns has no function "${method}"`);
+  const policy = madeByFile(name, module, defaultsOf(module), {
+    cutoffMs: 10_000,
+    sizesAreGiven: true,
+    reserve: 'auto',
+    random: () => 0.5,
+  });
+  let problem: string | undefined;
   try {
     const books = new ClusterBooks();
-    refuseLater('update', policy.update([], 0));
-    refuseLater('plan', policy.plan(books, new BookedDraft(books, 1, 0), 0));
+    problem =
+      lateProblem('update', policy.update([], 0)) ??
+      lateProblem('plan', policy.plan(books, new BookedDraft(books, 1, 0), 0));
   } catch (error) {
-    if (error instanceof InputError) throw error;
-    broken(`it cannot plan for an empty cluster: ${describeThrownIn(error, name)}`);
+    problem = `it cannot plan for an empty cluster: ${describeThrownIn(error, name)}`;
   }
+  if (problem !== undefined) broken(problem);
   return module;
 }
 
+/**
+ * Calls `make` of a custom policy, which may fail each time that it is called.
+ *
+ * @throws InputError that describes what `make` threw, or what its policy lacks
+ */
+export function madeByFile<Options extends PolicyOptions>(
+  name: string,
+  module: PolicyModule<Options>,
+  options: Options,
+  context: PolicyContext,
+): CentralPolicy {
+  let policy: CentralPolicy | undefined;
+  let problem: string | undefined;
+  try {
+    policy = module.make(options, context);
+    problem = lateProblem('make', policy) ?? missingIn(policy);
+  } catch (error) {
+    problem = `"make" throws ${describeThrownIn(error, name)}`;
+  }
+  if (problem !== undefined) throw brokenPolicy(name, problem);
+  return policy!;
+}
+
+function missingIn(policy: CentralPolicy | undefined): string | undefined {
+  const missing = (['update', 'plan'] as const).find((method) => typeof policy?.[method] !== 'function');
+  return missing && `the object that "make" returns has no function "${missing}"`;
+}
+
+/** Finds a promise, whose later rejection without a handler would crash the process. */
+function lateProblem(method: string, answer: unknown): string | undefined {
+  const later = answer as
+    | { readonly then?: (done: () => void, failed: () => void) => void }
+    | null
+    | undefined;
+  if (typeof later?.then !== 'function') return undefined;
+  later.then(ignore, ignore);
+  return `"${method}" is asynchronous; a policy must return synchronously`;
+}
+
 const ignore = (): void => {};
+
+function brokenPolicy(name: string, what: string): InputError {
+  return new InputError('bad-policy', `--policy ${name}: ${what}`, HINT);
+}
 
 const POLICY_FIELDS: readonly (keyof PolicyModule)[] = [
   'title',

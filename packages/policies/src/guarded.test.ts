@@ -1,4 +1,6 @@
 import { type Address, LIMITS } from '@goshawk/core';
+import { thrownKinds, thrownOf } from '@goshawk/core/testing';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ClusterBooks } from './books/books.js';
 import { BookedDraft } from './books/draft.js';
@@ -36,6 +38,47 @@ const firstOf = (cluster: ClusterView) => ({
 });
 
 describe('a policy that throws', () => {
+  it('any value in any of its functions and fields fails no caller', () => {
+    fc.assert(
+      fc.property(thrownKinds, fc.boolean(), (kind, isLate) => {
+        const thrown = thrownOf(kind);
+        const books = booksWith(1, 1);
+        let failures = 0;
+        const fails = (): never => {
+          throw thrown;
+        };
+        /** Each read of a field throws, or what it returns does. */
+        const hostile = new Proxy({}, { get: isLate ? () => fails : fails, ownKeys: fails });
+        const results = { line: () => hostile, shares: () => hostile, explain: () => hostile };
+        const inner = {
+          update: fails,
+          plan: fails,
+          counters: hostile,
+          ...results,
+        } as unknown as CentralPolicy;
+        const guard = (policy: CentralPolicy) => new GuardedPolicy(policy, false, () => failures++);
+        const policy = guard(inner);
+        const draft = new BookedDraft(books, 1, 5);
+        policy.update(books.takeChanges(), 5);
+        policy.plan(books, draft, 5);
+        expect(draft.started).toHaveLength(2);
+        const [job, other] = [...books.jobs];
+        const stage = job!.stages[0]!;
+        expect(policy.explain(stage, books, 5)).toBeUndefined();
+        const line = policy.line!(5);
+        expect(line.comesBefore(stage, other!.stages[0]!)).toBe(false);
+        expect([line.keptFor(stage), line.longRunning, line.longLimit, line.lendable, line.reserve]).toEqual([
+          0, 0, 0, 0, 0,
+        ]);
+        const shares = policy.shares!(books);
+        expect([shares.by, shares.dueTo(job!)]).toEqual(['job', []]);
+        expect(policy.counters).toEqual({ policyFailures: failures });
+        failures = 0;
+        expect(guard(hostile as CentralPolicy).counters).toEqual({ policyFailures: failures });
+      }),
+    );
+  });
+
   it('is reported and counted; its starts stand, and other tasks start in order of arrival', () => {
     const { policy, draft, thrown, started } = turn(
       (cluster, to) => {

@@ -41,12 +41,12 @@ export class GuardedPolicy implements CentralPolicy {
     this.#inner = inner;
     this.#areAllGangs = areAllGangs;
     this.#failed = failed;
-    if (inner.line !== undefined) this.line = (now) => this.#line(now);
-    if (inner.shares !== undefined) this.shares = (cluster) => this.#shares(cluster);
+    if (this.#has('line')) this.line = (now) => this.#line(now);
+    if (this.#has('shares')) this.shares = (cluster) => this.#shares(cluster);
   }
 
   get counters(): Readonly<Record<string, number>> {
-    const counts = Object.entries(this.#try(() => this.#inner.counters) ?? {});
+    const counts = this.#try(() => Object.entries(this.#inner.counters ?? {})) ?? [];
     return {
       ...Object.fromEntries(counts.filter(([, count]) => Number.isFinite(count))),
       policyFailures: this.#failures,
@@ -75,9 +75,10 @@ export class GuardedPolicy implements CentralPolicy {
   }
 
   explain(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined {
-    const explained = this.#try(() =>
-      this.#inner.explain?.(this.#views.of(stage), this.#views.of(cluster), now),
-    );
+    const explained = this.#try(() => {
+      const found = this.#inner.explain?.(this.#views.of(stage), this.#views.of(cluster), now);
+      return found && { reason: found.reason, sentence: found.sentence };
+    });
     if (typeof explained?.sentence !== 'string' || typeof explained.reason !== 'string') return undefined;
     const reason = WAITING_REASONS.includes(explained.reason) ? explained.reason : 'matching';
     return { reason, sentence: explained.sentence.slice(0, LIMITS.lineLengthMax) };
@@ -87,25 +88,31 @@ export class GuardedPolicy implements CentralPolicy {
     this.#inner.checkInvariants?.(this.#views.of(cluster));
   }
 
+  #has(method: 'line' | 'shares'): boolean {
+    return this.#try(() => this.#inner[method] !== undefined) === true;
+  }
+
   #line(now: Millis): QueueLine {
     const line = this.#try(() => this.#inner.line!(now));
+    const counted = (name: 'longRunning' | 'longLimit' | 'lendable' | 'reserve') =>
+      countOf(this.#try(() => line?.[name]));
     return {
       // Central's metrics know a closed list of kinds, which custom policies do not use.
       kindOf: () => 'planned',
       comesBefore: (one, other) =>
         this.#try(() => line?.comesBefore(this.#views.of(one), this.#views.of(other))) === true,
       keptFor: (stage) => countOf(this.#try(() => line?.keptFor(this.#views.of(stage)))),
-      longRunning: countOf(line?.longRunning),
-      longLimit: countOf(line?.longLimit),
-      lendable: countOf(line?.lendable),
-      reserve: countOf(line?.reserve),
+      longRunning: counted('longRunning'),
+      longLimit: counted('longLimit'),
+      lendable: counted('lendable'),
+      reserve: counted('reserve'),
     };
   }
 
   #shares(cluster: ClusterView): PolicyShares {
     const shares = this.#try(() => this.#inner.shares!(this.#views.of(cluster)));
     return {
-      by: shares?.by === 'user' ? 'user' : 'job',
+      by: this.#try(() => shares?.by) === 'user' ? 'user' : 'job',
       dueTo: (job) => {
         const due = this.#try(() => Array.from(shares?.dueTo(this.#views.of(job)) ?? [])) ?? [];
         return due.every(Number.isFinite) ? due.slice(0, cluster.resources.length) : [];

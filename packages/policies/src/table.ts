@@ -10,7 +10,7 @@ import {
   type Preset,
 } from '@goshawk/core';
 import type { CentralPolicy, PolicyContext, PolicyModule, PolicyOption, PolicyOptions } from './contract.js';
-import { checkedPolicy } from './custom-policy.js';
+import { checkedPolicy, madeByFile } from './custom-policy.js';
 import { goshawk } from './goshawk/goshawk.js';
 import { GuardedPolicy } from './guarded.js';
 import { hawk } from './hawk/hawk.js';
@@ -95,8 +95,13 @@ function presetOf(policy: string, { title, declares, gangs = 'none', packs = fal
 export function decidedWith(preset: Preset, options: PolicyOptions): Preset {
   const { policy } = preset.decidedBy;
   const module = policyModule(policy);
-  const abandons = module.abandons?.(optionsOf(policy, module, options)) ?? false;
-  return { ...preset, decidedBy: { policy, options }, abandons };
+  const chosen = optionsOf(policy, module, options);
+  try {
+    return { ...preset, decidedBy: { policy, options }, abandons: module.abandons?.(chosen) === true };
+  } catch (error) {
+    const what = `"abandons" throws ${describeThrownIn(error, policy)}`;
+    throw new InputError('bad-policy', `--policy ${policy}: ${what}`, '', { cause: error });
+  }
 }
 
 /** The module of central's policy, with the preset's options. */
@@ -149,11 +154,12 @@ function notInstalled(name: string): InputError {
 /**
  * Creates the policy with these options; omitted ones have defaults.
  *
- * @throws InputError that names an unknown or invalid option
+ * @throws InputError that names an unknown or invalid option, or what a custom policy threw
  */
 export function makePolicy(name: string, given: PolicyOptions, context: PolicyContext): CentralPolicy {
   const module = policyModule(name);
-  return module.make(optionsOf(name, module, given), context);
+  const options = optionsOf(name, module, given);
+  return isFile(name) ? madeByFile(name, module, options, context) : module.make(options, context);
 }
 
 /** @throws InputError that names an unknown or invalid option */

@@ -1,3 +1,6 @@
+import { InputError } from '@goshawk/core';
+import { thrownKinds, thrownOf } from '@goshawk/core/testing';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { complianceSuite } from './compliance.fixture.js';
 import {
@@ -5,6 +8,7 @@ import {
   ESTIMATORS,
   type EstimatorKind,
   estimatorKind,
+  guardedEstimator,
   isKnownEstimator,
   makeEstimator,
 } from './estimators.js';
@@ -62,6 +66,28 @@ describe('a custom estimator', () => {
     expect(makeEstimator('/there/mine.js', SLEARN_SETTINGS, half).predict(job)).toMatchObject({
       estimate: { meanMs: 700 },
     });
+  });
+
+  test('is refused in one line, whatever `make` throws; one that was made before is replaced', () => {
+    fc.assert(
+      fc.property(thrownKinds, (kind) => {
+        let isChecked = false;
+        const make = () => {
+          if (isChecked) throw thrownOf(kind);
+          return whole.make();
+        };
+        const add = () => addCustomEstimator('/there/late.js', { ...whole, make });
+        add();
+        isChecked = true;
+        expect(add).toThrow(InputError);
+        const reported: unknown[] = [];
+        const failed = (error: unknown) => reported.push(error);
+        const guarded = guardedEstimator('/there/late.js', SLEARN_SETTINGS, half, failed);
+        expect(guarded.predict(job)).toMatchObject({ estimate: { meanMs: 700 } });
+        expect(guarded.name).toBe('/there/late.js');
+        expect(reported).toEqual([expect.any(InputError)]);
+      }),
+    );
   });
 
   test.each<[string, unknown, string]>([

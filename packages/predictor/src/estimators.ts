@@ -1,5 +1,6 @@
-import { InputError, LIMITS, misnamedField, quoted } from '@goshawk/core';
+import { describeThrownIn, InputError, LIMITS, misnamedField, quoted } from '@goshawk/core';
 import type { Estimator } from './estimator.js';
+import { type EstimatorFailed, Guarded } from './guarded.js';
 import { HistoryEstimator } from './history/history-estimator.js';
 import { inverseSquareEstimate, medianOf } from './history/points.js';
 import { Hybrid } from './hybrid/hybrid.js';
@@ -109,29 +110,54 @@ const CUSTOM_ESTIMATORS = new Map<string, EstimatorKind>();
  */
 export function addCustomEstimator(path: string, exported: unknown): void {
   const broken = (what: string): never => {
-    const hint = 'the contract is EstimatorKind of @goshawk/predictor; docs/POLICIES.md explains it';
-    throw new InputError('bad-estimator', `--estimator ${path}: ${what}`, hint);
+    throw brokenEstimator(path, what);
   };
   if (path.length > LIMITS.nameLengthMax) broken(`its path has more than ${LIMITS.nameLengthMax} characters`);
   const { title, needsTruth = false, make } = (exported ?? {}) as Partial<EstimatorKind>;
   const misnamed = misnamedField(Object(exported), ['title', 'needsTruth', 'make', 'argument', 'orders']);
   if (misnamed !== undefined) broken(misnamed);
-  if (typeof title !== 'string' || title === '') broken('"title" is not text');
-  if (typeof needsTruth !== 'boolean') broken('"needsTruth" is neither true nor false');
+  if (typeof title !== 'string' || title === '') return broken('"title" is not text');
+  if (typeof needsTruth !== 'boolean') return broken('"needsTruth" is neither true nor false');
   if (typeof make !== 'function') return broken('its default export has no function "make"');
-  let estimator: Partial<Estimator> | undefined;
+  const checked: EstimatorKind = {
+    title,
+    needsTruth,
+    make: (...args) => madeByFile(path, () => make(...args)),
+  };
+  checked.make('', SLEARN_SETTINGS, () => 0.5);
+  CUSTOM_ESTIMATORS.set(path, checked);
+}
+
+/**
+ * Calls `make` of a custom estimator, which may fail each time that it is called.
+ *
+ * @throws InputError that describes what it threw, or what its estimator lacks
+ */
+function madeByFile(path: string, make: () => Estimator): Estimator {
+  let estimator: Estimator | undefined;
+  let problem: string | undefined;
   try {
-    estimator = make('', SLEARN_SETTINGS, () => 0.5);
+    estimator = make();
+    problem = missingIn(estimator);
   } catch (error) {
-    broken(`"make" throws ${String(error)}`);
+    problem = `"make" throws ${describeThrownIn(error, path)}`;
   }
-  for (const method of ['predict', 'weigh', 'learn', 'save', 'load'] as const)
-    if (typeof estimator?.[method] !== 'function')
-      broken(`the object that "make" returns has no function "${method}"`);
-  if (typeof estimator?.name !== 'string') broken('the estimator has no "name"');
-  if (!((estimator?.savedCharactersMax ?? 0) > 0))
-    broken('the estimator needs a "savedCharactersMax" above 0');
-  CUSTOM_ESTIMATORS.set(path, { title: title!, needsTruth, make });
+  if (problem !== undefined) throw brokenEstimator(path, problem);
+  return estimator!;
+}
+
+function missingIn(estimator: Partial<Estimator> | undefined): string | undefined {
+  const methods = ['predict', 'weigh', 'learn', 'save', 'load'] as const;
+  const missing = methods.find((method) => typeof estimator?.[method] !== 'function');
+  if (missing !== undefined) return `the object that "make" returns has no function "${missing}"`;
+  if (typeof estimator?.name !== 'string') return 'the estimator has no "name"';
+  const hasLimit = (estimator.savedCharactersMax ?? 0) > 0;
+  return hasLimit ? undefined : 'the estimator needs a "savedCharactersMax" above 0';
+}
+
+function brokenEstimator(path: string, what: string): InputError {
+  const hint = 'the contract is EstimatorKind of @goshawk/predictor; docs/POLICIES.md explains it';
+  return new InputError('bad-estimator', `--estimator ${path}: ${what}`, hint);
 }
 
 /**
@@ -170,7 +196,27 @@ export function isKnownEstimator(text: string): boolean {
   }
 }
 
-/** @throws InputError that lists the estimators, or describes the invalid argument */
+/**
+ * Makes an estimator whose faults go to `failed`. The submitters' estimates replace a custom one that cannot be made.
+ *
+ * @throws InputError that lists the estimators, or describes the invalid argument
+ */
+export function guardedEstimator(
+  text: string,
+  settings: EstimatorSettings,
+  random: () => number,
+  failed: EstimatorFailed,
+): Guarded {
+  try {
+    return new Guarded(makeEstimator(text, settings, random), failed);
+  } catch (error) {
+    if (!CUSTOM_ESTIMATORS.has(text)) throw error;
+    failed(error);
+    return new Guarded(new Stateless(text, given), failed);
+  }
+}
+
+/** @throws InputError that lists the estimators, or describes the invalid argument or what a custom one threw */
 export function makeEstimator(text: string, settings: EstimatorSettings, random: () => number): Estimator {
   const { kind, argument } = estimatorKind(text);
   return kind.make(argument, settings, random);

@@ -1,3 +1,5 @@
+import { thrownKinds, thrownOf } from '@goshawk/core/testing';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Estimate, Estimator, Evidence, Prediction, SamplePlan, Verdict } from './estimator.js';
 
@@ -43,6 +45,23 @@ describe('a faulty estimator', () => {
     expect(guarded.predict(job)).toEqual({ kind: 'estimate', estimate: { meanMs: 700, by: 'given' } });
     expect(guarded.predict({ ...job, givenMs: undefined })).toEqual({ kind: 'unknown' });
     expect(guarded.faults.count).toBe(2);
+  });
+
+  test('fails no caller, whatever it throws', () => {
+    fc.assert(
+      fc.property(thrownKinds, (kind) => {
+        const fails = (): never => {
+          throw thrownOf(kind);
+        };
+        const methods = { predict: fails, weigh: fails, learn: fails, save: fails };
+        const guarded = new Guarded(Object.assign(new Stateless('given', given), methods));
+        expect(guarded.predict(job)).toMatchObject({ kind: 'estimate' });
+        expect(guarded.weigh(job, plan, ended, 1)).toMatchObject({ kind: 'decided' });
+        guarded.learn({ job, prediction: plan, long: false, completed: true, runtimeMs: 1, runsMs: [1] });
+        expect(guarded.save()).toBeUndefined();
+        expect(guarded.faults.count).toBe(4);
+      }),
+    );
   });
 
   test('is reported with what it threw, or with its invalid answer', () => {

@@ -1,4 +1,4 @@
-import { LIMITS, type Segment, sumOf } from '@goshawk/core';
+import { LIMITS, messageOfThrown, type Segment, sumOf } from '@goshawk/core';
 import type {
   ArrivingJob,
   EndedJob,
@@ -29,6 +29,7 @@ export type EstimatorFailed = (error: unknown) => void;
  */
 export class Guarded implements Estimator {
   readonly #inner: Estimator;
+  readonly name: string;
   readonly faults: Faults = { count: 0, first: '', last: '' };
 
   readonly #failed: EstimatorFailed;
@@ -36,11 +37,8 @@ export class Guarded implements Estimator {
   /** @param failed receives each fault; if it throws, the call throws */
   constructor(inner: Estimator, failed: EstimatorFailed = () => {}) {
     this.#inner = inner;
+    this.name = inner.name;
     this.#failed = failed;
-  }
-
-  get name(): string {
-    return this.#inner.name;
   }
 
   get savedCharactersMax(): number {
@@ -104,7 +102,7 @@ export class Guarded implements Estimator {
       if (problem === undefined) return result;
       reported = `${method}: ${problem}`;
     } catch (error) {
-      problem = error instanceof Error ? error.message : String(error);
+      problem = messageOfThrown(error);
       reported = error;
     }
     const { faults } = this;

@@ -3,7 +3,13 @@ import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { describeThrownIn, InputError, PAPER_POLICY_NAMES } from '@goshawk/core';
+import {
+  describeThrownIn,
+  GoshawkError,
+  InputError,
+  messageOfThrown,
+  PAPER_POLICY_NAMES,
+} from '@goshawk/core';
 import { addCustomPolicy } from '@goshawk/policies';
 import { addCustomEstimator } from '@goshawk/predictor';
 import { isCustom } from '../module-names.js';
@@ -82,6 +88,10 @@ async function returning(where: string, load: () => Promise<void>): Promise<void
   timer.unref();
   try {
     await load();
+  } catch (error) {
+    if (error instanceof GoshawkError) throw error;
+    // Fields of what it exports may throw.
+    throw new InputError('bad-module', `${where}: it throws ${messageOfThrown(error)}`, '', { cause: error });
   } finally {
     clearInterval(timer);
     Atomics.store(beats, 0, -1);
@@ -96,21 +106,23 @@ async function defaultExport(where: string, path: string): Promise<unknown> {
     const problem = stats === undefined ? 'does not exist' : 'is a folder, a pipe or a device';
     throw new InputError('no-such-module', `${where}: the file ${path} ${problem}`, 'check the path');
   }
-  let loaded: { readonly default?: unknown };
   try {
-    loaded = (await import(pathToFileURL(path).href)) as { default?: unknown };
+    const loaded = (await import(pathToFileURL(path).href)) as { default?: unknown };
+    return loaded.default;
   } catch (error) {
-    const what = error instanceof SyntaxError ? syntaxError(error, path) : describeThrownIn(error, path);
-    throw new InputError('bad-module', `${where}: cannot load it: ${what}`, '', { cause: error });
+    throw new InputError('bad-module', `${where}: cannot load it: ${whyNotLoaded(error, path)}`, '', {
+      cause: error,
+    });
   }
-  return loaded.default;
 }
 
-/** Describes a syntax error with its line, which only `node --check` reports. */
-function syntaxError({ message }: SyntaxError, path: string): string {
+function whyNotLoaded(error: unknown, path: string): string {
+  const what = describeThrownIn(error, path);
+  if (!what.startsWith('SyntaxError: ')) return what;
+  // Only `node --check` reports the line of a syntax error.
   const { stderr } = spawnSync(process.execPath, ['--check', path], { encoding: 'utf8' });
   const line = /:(\d+)$/m.exec(stderr)?.[1];
-  return `SyntaxError: ${message}${line === undefined ? '' : ` (${basename(path)}:${line})`}`;
+  return line === undefined ? what : `${what} (${basename(path)}:${line})`;
 }
 
 function listed(text: string): string[] {

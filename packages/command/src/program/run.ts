@@ -258,7 +258,11 @@ function clusterUnused({ name, options }: Command): InputError {
 
 function causesOf(error: unknown): string {
   const lines: string[] = [];
-  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause)
-    lines.push(cause.stack ?? cause.message);
+  try {
+    for (let cause: unknown = error; cause instanceof Error; cause = cause.cause)
+      lines.push(cause.stack ?? cause.message);
+  } catch {
+    // Fields of a value that a module of the user threw may throw.
+  }
   return lines.join('\ncaused by: ');
 }

@@ -1,7 +1,7 @@
 import { drawDistinct, type Millis, meanOf, Random } from '@goshawk/core';
 import type { ArrivingJob, Estimate, Prediction } from '../estimator.js';
-import { makeEstimator } from '../estimators.js';
-import { type EstimatorFailed, Guarded } from '../guarded.js';
+import { guardedEstimator } from '../estimators.js';
+import type { EstimatorFailed, Guarded } from '../guarded.js';
 import { FeatureKeys } from '../history/features.js';
 import { RecencyMap } from '../history/recency-map.js';
 import type { EstimatorSettings } from '../settings.js';
@@ -56,10 +56,8 @@ export class Scoreboard {
     this.#random = Random.seeded(`shadow ${seed}`);
     this.#shadows = names.map((name) => {
       const stream = this.#random.fork(name);
-      const estimator = new Guarded(
-        makeEstimator(name, settings, () => stream.next()),
-        (error) => failed(name, error),
-      );
+      const random = () => stream.next();
+      const estimator = guardedEstimator(name, settings, random, (error) => failed(name, error));
       if (estimatorStates[name] !== undefined) estimator.load(estimatorStates[name]);
       return { estimator, score: new Score(settings.cutoffMs) };
     });

@@ -20,7 +20,7 @@ import { failureLog } from './failure-log.js';
 import { HistoryBook } from './history-book.js';
 import { laterFailures } from './later-failures.js';
 import { disputeLine, otherCentralEffects, ownEndpoints, watchForOtherCentrals } from './other-centrals.js';
-import { FIRST_PARTY, openProcess, type ProcessOptions } from './process.js';
+import { type DaemonProcess, FIRST_PARTY, openProcess, type ProcessOptions } from './process.js';
 import { watchForStalls } from './stall-watch.js';
 import { followUsersFile, type UsersFile } from './users-file.js';
 
@@ -72,13 +72,23 @@ const FAILURE_LENGTH_MAX = 500;
 /**
  * Starts the central scheduler in this process.
  *
- * @throws InputError if it cannot listen on its endpoint
+ * @throws InputError if it cannot listen on its endpoint, or its policy cannot be made
  */
 export async function startCentral(options: CentralOptions): Promise<Daemon> {
+  const process = await openProcess('central', options);
+  try {
+    return serve(process, options);
+  } catch (error) {
+    // An open process would keep this one from exiting.
+    await process.close();
+    throw error;
+  }
+}
+
+function serve(process: DaemonProcess, options: CentralOptions): Daemon {
   const { dataFolder } = options;
   const events = new EventBook(dataFolder && join(dataFolder, 'events.jsonl'), options.logger);
   const history = new HistoryBook(dataFolder && join(dataFolder, 'history.jsonl'), options.logger);
-  const process = await openProcess('central', options);
   void process.ended.then(() => {
     events.close();
     history.close();

@@ -1,3 +1,5 @@
+import { thrownKinds, thrownOf } from '@goshawk/core/testing';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isThrownIn } from './later-failures.js';
 
@@ -34,4 +36,12 @@ test.each<[boolean, string, unknown]>([
   ],
 ])('whether the policy threw is %s for %s', (is, _, thrown) => {
   expect(isThrownIn('/srv/mine', thrown)).toBe(is);
+});
+
+test('whatever the policy throws can be judged', () => {
+  fc.assert(
+    fc.property(thrownKinds, (kind) => {
+      expect(typeof isThrownIn('/srv/mine', thrownOf(kind))).toBe('boolean');
+    }),
+  );
 });

@@ -22,7 +22,15 @@ export function laterFailures(policy: string, failed: (error: unknown) => void):
 
 /** Whether code in the folder threw the value. Our own code throws only errors with a place, or of the system. */
 export function isThrownIn(folder: string, thrown: unknown): boolean {
-  if (!(thrown instanceof Error)) return true;
+  try {
+    return !(thrown instanceof Error) || isPlacedIn(folder, thrown);
+  } catch {
+    // Its fields throw, which those of our own errors never do.
+    return true;
+  }
+}
+
+function isPlacedIn(folder: string, thrown: Error): boolean {
   const frames = [...(thrown.stack ?? '').matchAll(/^\s+at .*$/gm)].map(([line]) => line);
   const placed = frames.filter((line) => !line.includes('node:') && !line.includes('<anonymous>'));
   if (placed.length === 0) return (thrown as NodeJS.ErrnoException).syscall === undefined;

@@ -1,5 +1,7 @@
 import { DEFAULT_POLICY, type Millis, type PolicySettings, PRESETS } from '@goshawk/core';
-import type { ArrivingJob } from '@goshawk/predictor';
+import { thrownKinds, thrownOf } from '@goshawk/core/testing';
+import { type ArrivingJob, addCustomEstimator, ESTIMATORS } from '@goshawk/predictor';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { EstimatorStates, SchedulerEnvironment } from '../contract.js';
 import { DurableBench } from '../durable.fixture.js';
@@ -82,6 +84,23 @@ describe('a scheduler’s history of run times', () => {
     expect(bench.scheduler.takeEstimatorStates()).toBeUndefined();
     bench.commit();
     expect(Object.keys(bench.scheduler.takeEstimatorStates()!)).toEqual(['history', 'job lengths']);
+  });
+
+  test('is refused by a custom estimator that throws any value, and the scheduler goes on', () => {
+    fc.assert(
+      fc.property(thrownKinds, (kind) => {
+        const estimator = '/there/forgetful.js';
+        const load = (): never => {
+          throw thrownOf(kind);
+        };
+        const make = () => Object.assign(ESTIMATORS.given.make(), { name: estimator, load });
+        addCustomEstimator(estimator, { title: 'forgetful', make });
+        const refused: string[] = [];
+        const learner = new Learner({ [estimator]: 'state' }, refused);
+        learner.estimators.setPolicy({ ...HISTORY, estimator });
+        expect(refused).toEqual([expect.stringMatching(/^\/there\/forgetful\.js: /)]);
+      }),
+    );
   });
 
   test('returns when the cluster switches back to an estimator', () => {

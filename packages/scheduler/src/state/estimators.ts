@@ -1,4 +1,4 @@
-import { hasGangs, type JobSpec, type Millis, type PolicySettings } from '@goshawk/core';
+import { hasGangs, type JobSpec, type Millis, messageOfThrown, type PolicySettings } from '@goshawk/core';
 import {
   type ArrivingJob,
   type EndedJob,
@@ -63,7 +63,7 @@ export class Estimators {
     try {
       estimator.load(state);
     } catch (error) {
-      this.#env.estimatorStateRefused?.(name, (error as Error).message);
+      this.#env.estimatorStateRefused?.(name, messageOfThrown(error));
     }
   }
 
