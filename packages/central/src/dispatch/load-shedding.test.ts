@@ -27,6 +27,12 @@ describe('matching stops', () => {
     expect(new Course().run(4, 0.9, 10_000)).toEqual([true, true, false, false]);
   });
 
+  test('not while few tasks arrive, however busy central is', () => {
+    const course = new Course();
+    expect(course.run(10, 1, 99)).toEqual(trues(10));
+    expect(course.run(3, 1, 100)).toEqual([true, true, false]);
+  });
+
   test('not for short overloads', () => {
     const course = new Course();
     for (let i = 0; i < 10; i++) {

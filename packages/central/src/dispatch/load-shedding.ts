@@ -2,8 +2,12 @@ import type { Millis } from '@goshawk/core';
 
 /** Check interval in ms. */
 export const CHECK_INTERVAL_MS = 1_000;
-/** Central is overloaded if it is busy for this fraction of the time in this many consecutive checks. */
+/**
+ * Central is overloaded if it is busy for this fraction of the time, and at least this many short tasks arrive, in this
+ * many consecutive checks. With fewer tasks something else keeps it busy, such as its start on a busy machine.
+ */
 const OVERLOADED_BUSY = 0.8;
+const OVERLOADED_ARRIVALS = 100;
 const OVERLOADED_CHECKS = 3;
 /**
  * Central has recovered if, over RECOVERED_CHECKS consecutive checks, tasks arrive at no more than RECOVERED_ARRIVALS times
@@ -58,7 +62,7 @@ export class LoadShedding {
   }
 
   #checkOverload(share: number, now: Millis): void {
-    if (share < OVERLOADED_BUSY) return this.#startCounting();
+    if (share < OVERLOADED_BUSY || this.#arrived < OVERLOADED_ARRIVALS) return this.#startCounting();
     this.#count();
     if (this.#checks < OVERLOADED_CHECKS) return;
     this.#overloadArrivals = this.#tasks / this.#checks;

@@ -164,15 +164,29 @@ test('in a large backlog only the oldest jobs probe while central is silent, and
   probing();
   scheduler.disconnected(CENTRAL, 1);
   const first = probing();
-  expect([first.size, Math.max(...first)]).toEqual([1_000, jobs[999]!.number]);
+  expect([first.size, Math.max(...first)]).toEqual([100, jobs[99]!.number]);
   scheduler.receive(CENTRAL, { ...joined(2, []), since: 1, left: [] } as Message, 2);
   const late = scheduler.submit(one, undefined, 2);
   expect(probing()).toEqual(new Set());
-  for (const job of jobs.slice(0, 2_900)) scheduler.cancel(job, 3);
+  for (const job of jobs.slice(0, 2_950)) scheduler.cancel(job, 3);
   scheduler.wake('heartbeat', 0, 4);
   expect([...probing()].sort((a, b) => a - b)).toEqual(
-    [...jobs.slice(2_900), late].map(({ number }) => number),
+    [...jobs.slice(2_950), late].map(({ number }) => number),
   );
+});
+
+test('the backlog of a user does not keep another one from probing while central is silent', () => {
+  const { scheduler, sent } = cluster();
+  const one = { ...parseJobSpec({ tasks: [{ sleep: '1ms' }], estimate: '1ms' }), user: 'ann' };
+  for (let i = 0; i < 3_000; i++) scheduler.submit(one, undefined, 0);
+  const before = scheduler.submit({ ...one, user: 'bob' }, undefined, 0).number;
+  const probing = () =>
+    new Set(sent.splice(0).flatMap((message) => (message.type === 'probe' ? [message.job] : [])));
+  probing();
+  scheduler.disconnected(CENTRAL, 1);
+  expect(probing()).toContain(before);
+  const after = scheduler.submit({ ...one, user: 'bob' }, undefined, 2).number;
+  expect(probing()).toEqual(new Set([after]));
 });
 
 test('the cost of workers does not depend on earlier addresses', () => {

@@ -33,8 +33,8 @@ import {
 const SILENCE_RETRIES = 10;
 /** Number of retry intervals after which a need is first repeated. */
 const NEED_RETRIES = 5;
-/** Maximum number of batches that probe while central is absent: the larger of a minimum and a number per worker. */
-const PROBING_MIN = 1_000;
+/** Maximum number of batches of a user that probe while central is absent: the larger of a minimum and a number per worker. */
+const PROBING_MIN = 100;
 const PROBING_PER_WORKER = 4;
 /** Maximum number of returned probes replaced per retry interval, plus this many per waiting task. */
 const RETURNED_MIN = 8;
@@ -148,7 +148,7 @@ export function findWorkers(s: SchedulerState, job: Job, ofBatch: Batch, now: Mi
   s.sweepTimer.arm(now);
   if (!job.needsCentral) return ensureProbes(s, job, batch);
   if (!isShed(s, job)) sendGrownNeed(s, job, batch, now);
-  const isBacklog = s.offers.size > probingMax(s) && s.hints.size === 0;
+  const isBacklog = s.offers.batchesOf(job.spec.user) > probingMax(s) && s.hints.size === 0;
   if (isWithoutCentral(s, now) && !isBacklog) probeInsteadOfMatching(s, job, batch);
 }
 
@@ -217,20 +217,24 @@ export function workersChanged(s: SchedulerState, now: Millis): void {
   }
 }
 
-/** Probes for short jobs, the oldest first, while central is absent or overloaded. */
+/** Probes for short jobs, the oldest of each user first, while central is absent or overloaded. */
 export function probeWithoutCentral(s: SchedulerState, now: Millis): void {
   if (!isWithoutCentral(s, now)) return;
-  let probing = 0;
+  const most = probingMax(s);
+  const probing = new Map<string | undefined, number>();
   for (const job of s.jobs.active()) {
+    const { user } = job.spec;
+    let batches = probing.get(user) ?? 0;
     for (const batch of job.batches) {
+      if (batches >= most) break;
       probeInsteadOfMatching(s, job, batch);
-      if (batch.waiting > 0 && batch.probes.outstanding > 0) probing++;
+      if (batch.waiting > 0 && batch.probes.outstanding > 0) batches++;
     }
-    if (probing >= probingMax(s)) return;
+    probing.set(user, batches);
   }
 }
 
-/** Maximum number of probing batches, which keep all workers busy. Other tasks wait for seeking workers. */
+/** Maximum number of probing batches of a user, which keep all workers busy. Other tasks wait for seeking workers. */
 function probingMax(s: SchedulerState): number {
   return Math.max(PROBING_MIN, PROBING_PER_WORKER * s.cluster.members.size);
 }

@@ -48,6 +48,10 @@ export class Offers {
     return this.#waiting;
   }
 
+  batchesOf(user: string | undefined): number {
+    return this.#batchesOfUser.get(user) ?? 0;
+  }
+
   /** Whether tasks of another user wait here as well. */
   hasOtherUsersThan(user: string | undefined): boolean {
     return this.#batchesOfUser.size > (this.#batchesOfUser.has(user) ? 1 : 0);
