@@ -43,7 +43,7 @@ describe('a simulated figure', () => {
       'hawk-5.tex',
     ]);
     expect(stdout).toMatch(/^ {2}workers +300 +600$/m);
-    expect(stdout).toMatch(/^ {2}short p50 +\d+\.\d+ +\d+\.\d+$/m);
+    expect(stdout).toMatch(/^ {2}short p50, hawk +\d+\.\d+ +\d+\.\d+$/m);
     expect(stdout).toMatch(/^hawk-5: \d+ of 17 claims holds?, /m);
     expect(stdout).not.toContain('of the slots busy');
     expect(stderr).toContain('hawk-5: 6 runs of google-like:jobs=300,');
@@ -311,7 +311,7 @@ describe('--list', () => {
   it('names every figure without running any', async () => {
     const { exitCode, stdout } = await figure('--list');
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^hawk-5 +50,000 .*Hawk against Sparrow on the Google trace/m);
+    expect(stdout).toMatch(/^hawk-5 +Hawk §4\.2, Figure 5 +50,000 +506,460 .*Hawk against/m);
     expect(await readdir(cwd)).toEqual([]);
   });
 

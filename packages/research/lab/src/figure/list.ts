@@ -16,9 +16,16 @@ export function listFigures(context: Context): void {
   }
   const columns: readonly Column<Figure>[] = [
     { title: 'figure', of: ({ id }) => id },
+    { title: 'paper', expendable: 3, of: ({ paper, section }) => `${paper.name} ${section}` },
     { title: 'jobs', align: 'right', of: ({ workload }) => formatCount(workload.jobs) },
-    { title: 'runs', align: 'right', expendable: 1, of: (figure) => `${runsOf(figure)}` },
-    { title: 'shows', of: ({ title }) => title },
+    {
+      title: 'its jobs',
+      align: 'right',
+      expendable: 1,
+      of: ({ workload: { paperJobs } }) => (paperJobs === undefined ? '' : formatCount(paperJobs)),
+    },
+    { title: 'runs', align: 'right', expendable: 2, of: (figure) => `${runsOf(figure)}` },
+    { title: 'shows', wraps: true, shrinkTo: 40, of: ({ title }) => title },
   ];
   context.out(renderTable(columns, FIGURES, painter(context)));
   const groups = Object.entries(GROUPS).map(([name, figures]) => `${name}: ${figures.length} of these`);

@@ -186,6 +186,7 @@ async function jobsOf(source: JobSource): Promise<Jobs> {
 function newDetails(jobs: number): JobDetails {
   const column = () => new Float64Array(jobs).fill(Number.NaN);
   return {
+    submitSeconds: column(),
     tasks: column(),
     normalisedWaits: column(),
     meanSeconds: column(),
@@ -199,6 +200,7 @@ function noteDetails(
   { index, job, judged, sampled }: SimulatedEnd<Arrival>,
   { outcome, taskStartsSeconds: starts, submitSeconds }: JobResult,
 ): void {
+  details.submitSeconds[index] = submitSeconds;
   details.tasks[index] = job.tasks;
   details.meanSeconds[index] = job.meanMs / 1_000;
   if (judged.estimateMs !== undefined) details.estimateSeconds[index] = judged.estimateMs / 1_000;

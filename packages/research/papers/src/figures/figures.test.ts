@@ -66,6 +66,15 @@ test.each(FIGURES.map((figure) => [figure.id, figure] as const))(
   },
 );
 
+test('a claim that the same policies fulfil says that they are alike', () => {
+  const likeness =
+    /alike|similar|close|hardly|converge|do well|little|barely|minutely|maintains|matches|apart|at most|equal|about 1%|to the level/;
+  const texts = FIGURES.flatMap(({ claims }) => claims.filter(({ judge }) => judge.kind === 'alike')).map(
+    ({ text }) => text,
+  );
+  expect(texts.filter((text) => !likeness.test(text))).toEqual([]);
+});
+
 test.each([1, 3])('of policies that differ by chance alone, hardly any effect holds: %i seeds', (seeds) => {
   let drawn = 0;
   const held: string[] = [];

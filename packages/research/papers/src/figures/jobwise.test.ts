@@ -6,6 +6,7 @@ import {
   ratioShares,
   speedup,
   waitShares,
+  windowLoad,
 } from './jobwise.js';
 
 function runOf(seconds: readonly number[], details: Partial<Record<keyof JobDetails, number[]>> = {}) {
@@ -14,6 +15,7 @@ function runOf(seconds: readonly number[], details: Partial<Record<keyof JobDeta
     jobs: {
       runtimeSeconds: Float64Array.from(seconds),
       details: {
+        submitSeconds: column(details.submitSeconds),
         tasks: column(details.tasks ?? seconds.map(() => 10)),
         normalisedWaits: column(details.normalisedWaits),
         meanSeconds: column(details.meanSeconds),
@@ -48,6 +50,19 @@ test('waits are divided into three segments, and compared if both are in the sam
     moderate: { own: 0.25, common: 0, lower: undefined },
     long: { own: 0.5, common: 0.5, lower: 0.5 },
   });
+});
+
+test('the load of a window is the work that arrives in it over the capacity', () => {
+  // Of eleven windows, the first has the job at 0, and the others have that at 1,000.
+  const run = runOf([1, 1, 1], {
+    submitSeconds: [1_000, 0, 2_000],
+    tasks: [2, 1, 1],
+    meanSeconds: [500, 100, 900],
+  });
+  const { p50, p90, largestShare } = windowLoad([run, run], 10)!;
+  expect([p50, p90]).toEqual([0.1, 0.1]);
+  expect(largestShare).toBe(0.5);
+  expect(windowLoad([{}], 10)).toBeUndefined();
 });
 
 test('jobs with few tasks do not count in waits and estimates', () => {

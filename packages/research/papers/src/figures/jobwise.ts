@@ -1,5 +1,5 @@
-import { meanOf } from '@goshawk/core';
-import { summarise } from '@goshawk/report';
+import { meanOf, sumOf } from '@goshawk/core';
+import { meanFields, percentileOfSorted, summarise } from '@goshawk/report';
 
 /** The part of a run that these functions need: its jobs in the order of the workload. */
 interface RunOfJobs {
@@ -20,6 +20,7 @@ export interface Speedup {
 
 /** Facts about the jobs of a run besides their times, in job order; NaN if unknown. */
 export interface JobDetails {
+  readonly submitSeconds: Float64Array;
   readonly tasks: Float64Array;
   /** Mean wait of the tasks over their mean run time (SLearn §5.2.5). */
   readonly normalisedWaits: Float64Array;
@@ -171,6 +172,48 @@ export function ratioShares(runs: readonly RunOfJobs[]): ReadonlyMap<number, num
 export function ratioCourse([first]: readonly RunOfJobs[]): readonly number[] | undefined {
   const chosen = [...(first?.jobs?.details?.ratioPercents ?? [])].filter((percent) => !Number.isNaN(percent));
   return chosen.length === 0 ? undefined : chosen;
+}
+
+/** Length of a window of load, and the distance of windows (SLearn Table 5). */
+const WINDOW_SECONDS = 1_000;
+const WINDOW_STEP_SECONDS = 100;
+
+/** Work that arrives in a window over the capacity of the slots in that time. */
+export interface WindowLoad {
+  readonly p50: number;
+  readonly p90: number;
+  /** Share of all work in the largest job. */
+  readonly largestShare: number;
+}
+
+/** Averages over the runs; undefined without jobs. */
+export function windowLoad(runs: readonly RunOfJobs[], slots: number): WindowLoad | undefined {
+  const loads = runs.flatMap(({ jobs }) => (jobs?.details === undefined ? [] : loadsOf(jobs.details, slots)));
+  return loads.length === 0 ? undefined : meanFields(loads);
+}
+
+function loadsOf({ submitSeconds, tasks, meanSeconds }: JobDetails, slots: number): WindowLoad[] {
+  const arrived = Array.from(submitSeconds, (at, job) => [at, tasks[job]! * meanSeconds[job]!] as const)
+    .filter(([at, work]) => at >= 0 && work >= 0)
+    .sort(([one], [other]) => one - other);
+  if (arrived.length === 0) return [];
+  const [first, last] = [arrived[0]![0], arrived.at(-1)![0]];
+  const loads: number[] = [];
+  let [from, to, work] = [0, 0, 0];
+  for (let start = first; start === first || start + WINDOW_SECONDS <= last; start += WINDOW_STEP_SECONDS) {
+    for (; to < arrived.length && arrived[to]![0] < start + WINDOW_SECONDS; to++) work += arrived[to]![1];
+    for (; arrived[from]![0] < start; from++) work -= arrived[from]![1];
+    loads.push(work / (slots * WINDOW_SECONDS));
+  }
+  const sorted = Float64Array.from(loads).sort();
+  const works = arrived.map(([, each]) => each);
+  return [
+    {
+      p50: percentileOfSorted(sorted, 50)!,
+      p90: percentileOfSorted(sorted, 90)!,
+      largestShare: Math.max(...works) / sumOf(works),
+    },
+  ];
 }
 
 /** Jobs with fewer tasks are thin jobs (SLearn §5.1.2). */

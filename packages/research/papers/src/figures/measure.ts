@@ -15,6 +15,7 @@ import {
   ratioShares,
   speedup,
   waitShares,
+  windowLoad,
 } from './jobwise.js';
 import { type Measured, type Pair, type Paired, type Point, pairName } from './point.js';
 
@@ -89,12 +90,16 @@ function known<From, To>(
 function jobByJob(
   runs: Readonly<Record<string, readonly FinishedRun[]>>,
   pairs: readonly Pair[],
-): Pick<Point, 'speedups' | 'waits' | 'accuracy' | 'ratios' | 'ratioCourses'> {
+): Pick<Point, 'speedups' | 'waits' | 'loads' | 'accuracy' | 'ratios' | 'ratioCourses'> {
   if (pairs.length === 0) return {};
   const paired = Object.fromEntries(pairs.map((pair) => [pairName(pair.of, pair.over), pair]));
   return {
     speedups: known(paired, ({ of, over }) => speedup(runs[of]!, runs[over]!)),
     waits: known(paired, ({ of, over }) => waitShares(runs[of]!, runs[over]!)),
+    loads: known(runs, (finished) => {
+      const slots = finished[0]?.run.options.workers;
+      return typeof slots === 'number' ? windowLoad(finished, slots) : undefined;
+    }),
     accuracy: known(runs, estimateAccuracy),
     ratios: known(runs, ratioShares),
     ratioCourses: known(runs, ratioCourse),

@@ -1,6 +1,6 @@
 import type { ByClass, Distribution, UtilisationLevels } from '@goshawk/report';
 import type { Tick } from './axis.js';
-import type { EstimateAccuracy, Speedup, WaitShares } from './jobwise.js';
+import type { EstimateAccuracy, Speedup, WaitShares, WindowLoad } from './jobwise.js';
 
 /** Measurements of one variant at one point of the axis: means over its seeds. */
 export interface Measured {
@@ -33,6 +33,8 @@ export interface Point {
   /** Speed-ups by `pairName`, if jobs were compared. */
   readonly speedups?: Readonly<Record<string, Speedup>>;
   readonly waits?: Readonly<Record<string, WaitShares>>;
+  /** Load in windows of time, by variant; equal for variants of the same jobs. */
+  readonly loads?: Readonly<Record<string, WindowLoad>>;
   /** Estimates by variant. */
   readonly accuracy?: Readonly<Record<string, EstimateAccuracy>>;
   /** Planned figures, by variant. */

@@ -57,6 +57,6 @@ test('is rendered and described like other figures, even with errors of 0', () =
   expect(renderFigureSvg(result)).toContain('error of the prediction');
   expect(renderFigurePage(result)).toContain('P90');
   expect(renderFigureText(result, { color: false, columns: 100 })).toContain(
-    'slearn-error: 2 of 4 claims hold',
+    'slearn-error: 1 of 4 claims holds, 2 in direction',
   );
 });

@@ -52,6 +52,7 @@ export function finishedRun({
       runtimeSeconds: Float64Array.from(all),
       isLong: Uint8Array.from(all, (_, index) => (index < short.length ? 0 : 1)),
       details: {
+        submitSeconds: Float64Array.from(all, (_, index) => submittedAt(index)),
         tasks: Float64Array.from(all, () => 10),
         normalisedWaits: Float64Array.from(all, () => 1),
         meanSeconds: Float64Array.from(all, (seconds) => seconds / 2),

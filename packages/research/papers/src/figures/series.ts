@@ -94,7 +94,7 @@ export function ratioToPlace(of: string, x: number, jobs: JobClass, statistic: S
 
 /** Median share of busy slots while jobs are submitted. */
 export function busy(of: string, statistic: 'p50' | 'mean' | 'max' = 'p50'): Series {
-  const name = `${statistic === 'p50' ? 'median' : statistic} busy, ${of}`;
+  const name = `${of}, ${statistic === 'p50' ? 'median' : statistic} busy`;
   return seriesOf(name, 'share', 'measured', of, (measured) => measured.busy[statistic]);
 }
 

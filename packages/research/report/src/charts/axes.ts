@@ -13,6 +13,8 @@ const TICK_LENGTH = 5;
 const SLACK = 6;
 const NAME_HEIGHT = 24;
 const LABEL_GAP = 6;
+/** Width that the last label of an axis may take beside the plot. */
+const LABEL_OVERHANG = 20;
 /** Distance from the middle of a line of text to its baseline. */
 const TO_BASELINE = 0.35 * FONT_SIZE;
 
@@ -152,13 +154,25 @@ export function axisBelow(axis: FittedAxis, plot: Plot, hasGrid = false): Markup
   const at = across(axis, plot);
   const { bottom, top, left, right } = plot;
   const xs = scale.ticks.map(at);
+  const halfOf = (index: number) => (index < 0 ? 0 : (format(scale.ticks[index]!).length * LETTER_WIDTH) / 2);
+  const last = xs.length - 1;
+  // With ticks of its own, an axis always names the last one.
+  const lastAt = Math.min(xs[last] ?? 0, right + LABEL_OVERHANG - halfOf(last));
+  const least = spec.ticks === undefined ? Number.POSITIVE_INFINITY : lastAt - halfOf(last);
   let end = Number.NEGATIVE_INFINITY;
   const labels = scale.ticks.map((tick, index) => {
     const text = format(tick);
-    const half = (text.length * LETTER_WIDTH) / 2;
-    if (xs[index]! - half <= end + LABEL_GAP) return null;
+    const half = halfOf(index);
+    if ((index === last ? lastAt : xs[index]!) - half <= end + LABEL_GAP) return null;
+    if (index < last && xs[index]! + half + LABEL_GAP >= least) return null;
     end = xs[index]! + half;
-    return label(text, xs[index]!, bottom + TICK_LENGTH + 10, 'middle', color('muted'));
+    return label(
+      text,
+      index === last ? lastAt : xs[index]!,
+      bottom + TICK_LENGTH + 10,
+      'middle',
+      color('muted'),
+    );
   });
   const grid = hasGrid ? xs.map((x) => [x, top, x, bottom] as const) : [];
   const ticks = xs.map((x) => [x, bottom, x, bottom + TICK_LENGTH] as const);

@@ -1,4 +1,5 @@
-import { html, type Markup } from '../markup.js';
+import { wrapWords } from '@goshawk/core';
+import { html, type Markup, trusted } from '../markup.js';
 import {
   type AxisSpec,
   axisBeside,
@@ -17,11 +18,16 @@ import {
 import { type ChartDrawing, type LegendEntry, px, tooltip } from './drawing.js';
 import { whisker } from './line-chart.js';
 import { color, type LineLook, lineLook } from './palette.js';
+import { fillOf } from './swatch.js';
 
 /** More bars than these are too close together for their numbers. */
 const LABELLED_MAX = 12;
 const CATEGORY_WIDTH_MAX = 160;
+/** Distance of the lines of a group's name, which has at most two. */
+const NAME_LINE = 15;
 const LABEL_SIZE = FONT_SIZE - 2;
+/** Distance of two numbers, in letters. */
+const LABEL_GAP = 0.5;
 const LABEL_LETTER = (LETTER_WIDTH * LABEL_SIZE) / FONT_SIZE;
 /** Shares of a group's width. */
 const GROUP_SHARE = 0.8;
@@ -75,35 +81,50 @@ export function barChart(spec: {
     })),
     draw: (size) => {
       const isNamed = groupName !== '' || groups.some((group) => group !== '');
-      const plot = plotOf(y, size, groupName !== '');
-      const band = (plot.right - plot.left) / Math.max(1, groups.length);
+      const room = plotOf(y, size, groupName !== '');
+      const band = (room.right - room.left) / Math.max(1, groups.length);
+      const nameWidth = Math.min(band, CATEGORY_WIDTH_MAX);
+      const lines = groups.map((group) => inTwoLines(group, nameWidth));
+      const more = lines.some(({ length }) => length > 1) ? NAME_LINE : 0;
+      const plot = { ...room, bottom: room.bottom - more };
       const width = (band * GROUP_SHARE) / Math.max(1, bars.length);
       const longest = Math.max(
         0,
         ...bars.flatMap(({ values }) => values.map((value) => labelOf(value, format).length)),
       );
-      const isLabelled = bars.length * groups.length <= LABELLED_MAX && longest * LABEL_LETTER <= width;
+      const isLabelled =
+        bars.length * groups.length <= LABELLED_MAX && (longest + LABEL_GAP) * LABEL_LETTER <= width;
       const drawn = groups.flatMap((group, at) =>
         bars.map((bar, index) => {
           const x = plot.left + band * (at + (1 - GROUP_SHARE) / 2) + width * index;
           return barOf(bar, at, group, { x, width, y, plot, format, isLabelled });
         }),
       );
-      const names = groups.map((group, at) =>
-        label(
-          shortened(group, Math.min(band, CATEGORY_WIDTH_MAX)),
-          plot.left + band * (at + 0.5),
-          plot.bottom + 15,
-          'middle',
-          color('text'),
+      const names = lines.flatMap((ofGroup, at) =>
+        ofGroup.map((line, index) =>
+          label(
+            shortened(line, nameWidth),
+            plot.left + band * (at + 0.5),
+            plot.bottom + NAME_LINE * (index + 1),
+            'middle',
+            color('text'),
+          ),
         ),
       );
       const baseline = upwards(y, plot)(baseOf(y));
       return html`${axisBeside(y, plot)}${drawn}
-${segments([[plot.left, baseline, plot.right, baseline]], color('muted'))}${isNamed ? names : null}${nameBelow(groupName, plot)}`
+${segments([[plot.left, baseline, plot.right, baseline]], color('muted'))}${isNamed ? names : null}${nameBelow(groupName, room)}`
         .text;
     },
   };
+}
+
+/** Breaks a name that is too wide at blanks, and after hyphens. */
+function inTwoLines(name: string, width: number): string[] {
+  const letters = Math.floor(width / LETTER_WIDTH);
+  if (name.length <= letters) return [name];
+  const [first = '', ...others] = wrapWords(name.replaceAll('-', '- '), letters);
+  return others.length === 0 ? [first] : [first, others.join(' ')].map((line) => line.replaceAll('- ', '-'));
 }
 
 function labelOf(value: number | null, format: (value: number) => string): string {
@@ -147,7 +168,7 @@ function barOf(
     end,
     ...(spread[at] ?? []).map((each) => height(y.place(each) ?? placed)),
   );
-  return html`<rect x="${px(x)}" y="${Math.min(end, base)}" width="${px(width * BAR_SHARE)}" height="${px(Math.abs(end - base))}" fill="${color(look.color)}">${tooltip(text)}</rect>${whisker(spread[at], px(x + (width * BAR_SHARE) / 2), y, height, color('muted'))}${rule}${
+  return html`<rect x="${px(x)}" y="${Math.min(end, base)}" width="${px(width * BAR_SHARE)}" height="${px(Math.abs(end - base))}" ${trusted(fillOf(look))}>${tooltip(text)}</rect>${whisker(spread[at], px(x + (width * BAR_SHARE) / 2), y, height, color('muted'))}${rule}${
     isLabelled
       ? label(labelOf(value, format), middle, tip + (isDown ? 9 : -9), 'middle', color('muted'), LABEL_SIZE)
       : null

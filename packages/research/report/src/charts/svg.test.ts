@@ -154,13 +154,21 @@ describe('a small chart', () => {
       );
     expect(numbers(720)).toHaveLength(12);
     expect(numbers(336)).toEqual([]);
+    const eight = barChart({
+      groups: [''],
+      y: { name: 'index' },
+      bars: Array.from({ length: 8 }, (_, each) => ({ name: `policy ${each}`, values: [0.99] })),
+      format: (value) => `${value}`,
+    });
+    const texts = labelsOf(renderSvg({ ...eight, title: 'Bars' }, { width: 336, height: 270 }));
+    expect(texts.filter(({ text }) => text === '0.99')).toEqual([]);
   });
 
   test('has labels of a ratio axis that do not overlap, and always that of no difference', () => {
     const ratios = lineChart({
       x: { name: 'workers' },
       y: { name: 'ratio', kind: 'ratio' },
-      lines: [{ name: 'one', points: [0.8, 0.9, 1.3, 3].map((ratio, at) => [at, ratio]) }],
+      lines: [{ name: 'one', points: [0.8, 0.9, 1.3, 2].map((ratio, at) => [at, ratio]) }],
     });
     const labels = (height: number) =>
       labelsOf(renderSvg({ ...ratios, title: 'Lines' }, { width: 336, height })).filter(({ text }) =>
@@ -171,6 +179,36 @@ describe('a small chart', () => {
     expect(heights.length).toBeLessThan(labels(900).length);
     for (const [index, y] of heights.entries())
       for (const other of heights.slice(0, index)) expect(Math.abs(y - other)).toBeGreaterThanOrEqual(13);
+  });
+
+  test('has the whole names of its groups, on two lines if they are long', () => {
+    const groups = ['no central', 'no partition', 'hedgefund-like'];
+    const bars = barChart({
+      groups,
+      groupName: 'part',
+      y: { name: 's' },
+      bars: [{ name: 'one', values: [1, 2, 3] }],
+    });
+    const texts = labelsOf(renderSvg({ ...bars, title: 'Bars' }, { width: 336, height: 270 })).map(
+      ({ text }) => text,
+    );
+    expect(texts).toEqual(
+      expect.arrayContaining(['no central', 'no', 'partition', 'hedgefund-', 'like', 'part']),
+    );
+  });
+
+  test('has the label of the last of given ticks', () => {
+    const loads = [0.7, 0.8, 0.85, 0.9, 0.95, 0.99];
+    const lines = lineChart({
+      x: { name: 'load', ticks: loads },
+      y: { name: 'tasks' },
+      lines: [{ name: 'one', points: loads.map((load) => [load, load]) }],
+    });
+    const texts = labelsOf(renderSvg({ ...lines, title: 'Lines' }, { width: 336, height: 270 })).map(
+      ({ text }) => text,
+    );
+    expect(texts).toContain('0.99');
+    expect(texts).not.toContain('0.95');
   });
 
   test('grows with its legend, so that its plot keeps its height', () => {

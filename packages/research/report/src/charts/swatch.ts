@@ -16,9 +16,16 @@ export function swatchWidth(kind: SwatchKind): number {
   return kind === 'line' ? 34 : 14;
 }
 
+/** Returns attributes of a bar. One in the color of text is an outline, so that it differs from dark bars in gray print. */
+export function fillOf({ color: role }: LineLook): string {
+  return role === 'text'
+    ? `fill="${color('page')}" stroke="${color('text')}" stroke-width="1.5"`
+    : `fill="${color(role)}"`;
+}
+
 /** Returns the content of an `<svg>` with that width and height. */
 export function swatchBody(look: LineLook, kind: SwatchKind): string {
-  if (kind === 'box') return `<rect y="-1" width="14" height="14" rx="3" fill="${color(look.color)}"/>`;
+  if (kind === 'box') return `<rect y="-1" width="14" height="14" rx="3" ${fillOf(look)}/>`;
   if (kind === 'rule') {
     return `<path d="M0 6h14" stroke="${color(look.color)}" stroke-width="2" stroke-dasharray="3 2" fill="none"/>`;
   }

@@ -64,3 +64,13 @@ test('ratios from 0.55 to 1.55 have more ticks than 1', () => {
   const ticks = ratioScale([0.55, 1.55]).ticks.map((tick) => Number((10 ** tick).toPrecision(6)));
   expect(ticks).toEqual([0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4, 1.6]);
 });
+
+test.each([
+  [0.4, 1, [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25]],
+  [0.25, 1, [0.3, 0.4, 0.5, 0.7, 1]],
+  [0.25, 3, [0.3, 0.4, 0.5, 0.7, 1, 1.5, 2, 3]],
+  [0.03, 2, [0.05, 0.1, 0.2, 0.5, 1, 2]],
+])('ratios from %s to %s have ticks down to the least: %j', (least, greatest, expected) => {
+  const ticks = ratioScale([least, greatest]).ticks.map((tick) => Number((10 ** tick).toPrecision(6)));
+  expect(ticks).toEqual(expected);
+});

@@ -5,7 +5,12 @@ export interface Scale {
 }
 
 const TICKS_MAX = 8;
-const NEAR_ONE = [0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4, 1.6, 2];
+const NEAR_ONE = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4, 1.6, 2];
+/** Mantissas of ticks on an axis of ratios, the finest first. */
+const RATIO_MANTISSAS = [
+  [1, 1.5, 2, 3, 4, 5, 7],
+  [1, 2, 5],
+] as const;
 
 /**
  * A logarithmic scale for positive values, in log10 throughout. Ticks are at powers of ten; for smaller
@@ -35,11 +40,11 @@ export function ratioScale(ratios: readonly number[]): Scale {
   const high = Math.log10(Math.max(1.25, ...ratios));
   const pad = (high - low) * 0.08;
   const bounds = { min: low - pad, max: high + pad };
-  const fine = withinLog(bounds, [1, 2, 5]);
-  if (bounds.max - bounds.min < 0.5 || fine.length < 3) {
-    return { ...bounds, ticks: within(bounds, NEAR_ONE.map(Math.log10)) };
-  }
-  return { ...bounds, ticks: fine.length <= TICKS_MAX ? fine : withinLog(bounds, [1]) };
+  if (bounds.max - bounds.min < 0.6) return { ...bounds, ticks: within(bounds, NEAR_ONE.map(Math.log10)) };
+  const finest = RATIO_MANTISSAS.map((mantissas) => withinLog(bounds, mantissas)).find(
+    ({ length }) => length <= TICKS_MAX,
+  );
+  return { ...bounds, ticks: finest ?? withinLog(bounds, [1]) };
 }
 
 /** A linear scale from `least` (0 by default) to a round number that is at least `greatest`. */

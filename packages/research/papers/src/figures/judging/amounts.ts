@@ -1,6 +1,16 @@
 import type { Judge, Series } from '../figure.js';
 import { format, improvement } from '../format.js';
-import { effect, judgeMeasured, judgement, listed, type Place, placeOf, SAME, SHORTFALL } from './places.js';
+import {
+  effect,
+  FACTOR,
+  judgeMeasured,
+  judgement,
+  listed,
+  type Place,
+  placeOf,
+  SAME,
+  SHORTFALL,
+} from './places.js';
 
 /** "Up to 80% better": the greatest improvement along the axis is within `SHORTFALL` of the paper's. */
 export function bestImprovement(series: Series, paper: number): Judge {
@@ -16,8 +26,19 @@ export function bestImprovement(series: Series, paper: number): Judge {
   });
 }
 
-/** Factors within this of the paper's are the same: 7 is 5.8 to 8.4. */
-const FACTOR = 1.2;
+/** "Improves more than by 80%": the greatest improvement along the axis is above this; in direction if there is one. */
+export function bestImprovementExceeds(series: Series, least: number): Judge {
+  return judgeMeasured('effect', [series], (places) => {
+    const best = lowest(places);
+    const gained = 1 - best.values[0]!;
+    return effect(
+      `${improvement(best.values[0]!)}${placeOf(best)}`,
+      best.values,
+      gained > least,
+      gained > SAME,
+    );
+  });
+}
 
 /** "Lower by a factor of 7": the greatest factor along the axis is within `FACTOR` of the paper's. */
 export function bestFactor(series: Series, paper: number): Judge {

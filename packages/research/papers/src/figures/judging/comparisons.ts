@@ -2,6 +2,7 @@ import { meanOf, sumOf } from '@goshawk/core';
 import type { Judge, Series } from '../figure.js';
 import {
   effect,
+  FACTOR,
   judgeMeasured,
   judgement,
   listPairs,
@@ -127,13 +128,14 @@ export function agree(pairs: readonly (readonly [Series, Series])[], by: number)
   });
 }
 
-/** The first sum over the points is at least this many times the second; in direction if it is larger. */
+/** "4.0 times": the first sum over the points over the second is within `FACTOR` of it; in direction if it is larger. */
 export function isTimes(first: Series, second: Series, times: number): Judge {
   return judgeMeasured('effect', [first, second], (places) => {
     const [above, below] = [0, 1].map((at) => sumOf(places, ({ values }) => values[at]!));
     if (above === 0 && below === 0) return notJudged('neither has any');
     const ratio = above! / below!;
-    return effect(inTimes(ratio), [ratio], ratio >= times, ratio > 1);
+    const isAbout = ratio >= times / FACTOR && ratio <= times * FACTOR;
+    return effect(inTimes(ratio), [ratio], isAbout, ratio > 1);
   });
 }
 

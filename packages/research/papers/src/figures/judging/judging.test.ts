@@ -7,6 +7,7 @@ import {
   at,
   bestFactor,
   bestImprovement,
+  bestImprovementExceeds,
   between,
   falls,
   from,
@@ -20,6 +21,7 @@ import {
   isNearlyConstant,
   isSlightlyBetter,
   isSlightlyWorse,
+  isTimes,
   isWorse,
   only,
   rises,
@@ -54,6 +56,16 @@ const cases: readonly (readonly [what: string, judge: Judge, verdict: Verdict])[
   ['up to 80% better: 76%, within five points', bestImprovement(made([0.9, 0.24, 0.5, 1]), 0.8), 'holds'],
   ['up to 80% better: 40%', bestImprovement(made([0.9, 0.6, 0.7, 1]), 0.8), 'in direction'],
   ['up to 80% better: no better', bestImprovement(made([1, 0.97, 1.2, 1]), 0.8), 'does not hold'],
+  ['more than 80% better: 90%', bestImprovementExceeds(made([0.9, 0.1, 0.5, 1]), 0.8), 'holds'],
+  ['more than 80% better: 79%', bestImprovementExceeds(made([0.9, 0.21, 0.5, 1]), 0.8), 'in direction'],
+  ['more than 80% better: no better', bestImprovementExceeds(made([1, 0.97, 1.2, 1]), 0.8), 'does not hold'],
+  ['4.0 times: 4.5', isTimes(share(0.1, 0.3, 0.2, 0.3), share(0.05, 0.05, 0.05, 0.05), 4), 'holds'],
+  ['4.0 times: 8', isTimes(share(0.2, 0.6, 0.4, 0.4), share(0.05, 0.05, 0.05, 0.05), 4), 'in direction'],
+  [
+    '4.0 times: less',
+    isTimes(share(0.01, 0.02, 0.01, 0.01), share(0.05, 0.05, 0.05, 0.05), 4),
+    'does not hold',
+  ],
   ['by a factor of 7: 7', bestFactor(made([1, 1 / 7, 1, 1]), 7), 'holds'],
   ['by a factor of 7: 2', bestFactor(made([1, 0.5, 1, 1]), 7), 'in direction'],
   ['by a factor of 7: worse', bestFactor(made([1.1, 1.2, 1.1, 1.1]), 7), 'does not hold'],
@@ -215,6 +227,9 @@ describe('a claim is not judged', () => {
 
 test('a verdict includes its numbers, and the point of the axis', () => {
   expect(judged(bestImprovement(made([0.9, 0.21, 0.5, 1]), 0.8)).ours).toBe('79% at 20');
+  expect(
+    judged(isBelow(share(0.1, 0.2, 0.3, 0.4), { ...share(0.2, 0.3, 0.4, 0.5), name: 'other' })).ours,
+  ).toBe('made up against other: 10% and 20% at 10, 20% and 30% at 20, 30% and 40% at 30, 40% and 50% at 40');
   expect(judged(isMuchBetter([made([0.7, 0.5, 0.042, 0.7], 'ratio', 'short p50')], 0.2)).ours).toBe(
     'short p50 0.042–0.70',
   );

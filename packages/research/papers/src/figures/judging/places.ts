@@ -11,6 +11,9 @@ export const SAME = 0.05;
 /** Ratios this close to 1 count as "slightly", "similar", or "competitive". */
 export const SLIGHT = 0.2;
 
+/** Factors within this of the paper's are the same: 7 is 5.8 to 8.4. */
+export const FACTOR = 1.2;
+
 /** Ratios this close to 1 are a tie, which confirms no effect. */
 export const TIE = 0.01;
 
@@ -96,13 +99,13 @@ export function listed(series: Series, places: readonly Place[]): string {
   return places.map((place) => `${format(place.values[0], series.unit)}${placeOf(place)}`).join(', ');
 }
 
-/** Formats two series side by side. */
+/** Formats two series side by side, after their names. */
 export function listPairs([one, other]: readonly [Series, Series], places: readonly Place[]): string {
   const both = places.map((place) => {
     const [first, second] = place.values;
     return `${format(first, one.unit)} and ${format(second, other.unit)}${placeOf(place)}`;
   });
-  return both.join(', ');
+  return `${one.name} against ${other.name}: ${both.join(', ')}`;
 }
 
 /** Formats the minimum and maximum of each series. */

@@ -18,6 +18,7 @@ import {
   at,
   bestFactor,
   bestImprovement,
+  bestImprovementExceeds,
   between,
   falls,
   from,
@@ -118,8 +119,13 @@ const ours = (other: string, of: JobClass) =>
     ratio(DEFAULT_POLICY, other, of, 'p50', `${of} p50, ${DEFAULT_POLICY}`),
     ratio(DEFAULT_POLICY, other, of, 'p90', `${of} p90, ${DEFAULT_POLICY}`),
   );
-const OUR_SHORT = ours('sparrow', 'short');
-const OUR_LONG = ours('sparrow', 'long');
+/** Lines of Hawk and of the default policy, with their names. */
+const drawnBeside = (other: string, of: JobClass, hawk: readonly Series[]) => [
+  ...hawk.map((each) => ({ ...each, name: `${each.name}, hawk` })),
+  ...ours(other, of),
+];
+const DRAWN_SHORT = drawnBeside('sparrow', 'short', SHORT);
+const DRAWN_LONG = drawnBeside('sparrow', 'long', LONG);
 const ADDED = `The paper does not have the lines of ${DEFAULT_POLICY}.`;
 
 /** "Significant", "considerable": better or worse by this much. */
@@ -213,8 +219,8 @@ const hawk5: Figure = {
   axis: GOOGLE_SIZES,
   pairs: [{ of: 'hawk', over: 'sparrow' }],
   panels: [
-    lines('(a) Long jobs', '÷ Sparrow', [...OUR_LONG, ...LONG]),
-    lines('(b) Short jobs', '÷ Sparrow', [...OUR_SHORT, ...SHORT]),
+    lines('(a) Long jobs', '÷ Sparrow', DRAWN_LONG),
+    lines('(b) Short jobs', '÷ Sparrow', DRAWN_SHORT),
     lines('(c) Jobs that are not slower under Hawk', 'share of jobs', [
       betterOrEqual.short,
       betterOrEqual.long,
@@ -325,8 +331,8 @@ function otherTraceFigure({ name, title, workers, jobs, paperJobs }: Trace): Fig
     axis: workersAxis(SIZES.map((size) => Math.round(size * workers))),
     variants: policies('hawk', 'sparrow', DEFAULT_POLICY),
     panels: [
-      lines('Short jobs', '÷ Sparrow', [...OUR_SHORT, ...SHORT]),
-      lines('Long jobs', '÷ Sparrow', [...OUR_LONG, ...LONG]),
+      lines('Short jobs', '÷ Sparrow', DRAWN_SHORT),
+      lines('Long jobs', '÷ Sparrow', DRAWN_LONG),
       lines('Busy workers, median while jobs are submitted', 'share of workers', [
         ...additions(busy(DEFAULT_POLICY)),
         busy('sparrow'),
@@ -336,25 +342,17 @@ function otherTraceFigure({ name, title, workers, jobs, paperJobs }: Trace): Fig
     claims: [
       ...claims('§4', {
         'The benefits hold across all workloads (short jobs, at every size)': isBetter(SHORT),
-      }),
-      ...claims('ours', {
-        'Long jobs are no worse than under Sparrow (accepted: 10%)': only(
-          from(workers),
-          staysWithin(LONG, { least: 0, most: 1.1 }),
-        ),
+        '“In loaded clusters Hawk outperforms Sparrow for both long and short jobs” (long jobs, at 90% load and less)':
+          only(from(workers), isBetter(LONG)),
       }),
       ...claims('§1', {
         'The improvements are greatest under high load': isLowestAt(short90, loaded),
       }),
       ...claims('§4.3', {
-        'The 50th percentile of short jobs improves more than on the Google trace (80%)': bestImprovement(
-          short50,
-          0.8,
-        ),
-        'The 90th percentile of short jobs improves more than on the Google trace (90%)': bestImprovement(
-          short90,
-          0.9,
-        ),
+        'The 50th percentile of short jobs improves more than on the Google trace (80%)':
+          bestImprovementExceeds(short50, 0.8),
+        'The 90th percentile of short jobs improves more than on the Google trace (90%)':
+          bestImprovementExceeds(short90, 0.9),
       }),
     ],
   };
@@ -393,10 +391,7 @@ const hawk7: Figure = {
         at(NO_CENTRAL),
         isWorse(longWithout, SIGNIFICANT),
       ),
-      'Without centralized scheduling, short jobs improve': only(
-        at(NO_CENTRAL),
-        staysWithin(shortWithout, { least: 0, most: 1 }),
-      ),
+      'Without centralized scheduling, short jobs improve': only(at(NO_CENTRAL), isBetter(shortWithout)),
       'Without partitioning short jobs are impacted': only(at(NO_PARTITION), isWorse(shortWithout, 0.1)),
       'Without partitioning long jobs perform slightly better': only(
         at(NO_PARTITION),
@@ -489,7 +484,7 @@ function against(
     about: `Run times under Hawk divided by those ${about}. Below 1, Hawk is faster. ${ADDED}`,
     axis: GOOGLE_SIZES,
     variants: policies('hawk', other, DEFAULT_POLICY),
-    panels: [lines(title, `÷ ${other}`, [...ours(other, of), ...ratios(other, of)])],
+    panels: [lines(title, `÷ ${other}`, drawnBeside(other, of, ratios(other, of)))],
     claims: claims(section, judges),
   };
 }
@@ -498,7 +493,7 @@ function against(
 const CUTOFFS_TRIED = ['750', '1000', CUTOFFS.google, '1300', '1500', '2000'];
 
 const hawk12 = byCutoff('12', 'long', {
-  panels: [lines('Long jobs', '÷ Sparrow', [...OUR_LONG, ...LONG])],
+  panels: [lines('Long jobs', '÷ Sparrow', DRAWN_LONG)],
   claims: claims('§4.7', {
     'Hawk yields benefits for a range of cutoff values (50th percentile of long jobs)': isBetter([long50]),
     'For smaller cutoffs the 90th percentile of long jobs is affected more under Hawk than under Sparrow':
@@ -507,9 +502,9 @@ const hawk12 = byCutoff('12', 'long', {
 });
 
 const hawk13 = byCutoff('13', 'short', {
-  panels: [lines('Short jobs', '÷ Sparrow', [...OUR_SHORT, ...SHORT])],
+  panels: [lines('Short jobs', '÷ Sparrow', DRAWN_SHORT)],
   claims: claims('§4.7', {
-    'Hawk yields benefits for a range of cutoff values (short jobs)': isMuchBetter(SHORT, 0.2),
+    'Hawk yields benefits for a range of cutoff values (short jobs)': isBetter(SHORT),
     'For smaller cutoffs Hawk improves the most on Sparrow': rises(SHORT),
   }),
 });
@@ -560,10 +555,7 @@ const hawk14: Figure = {
     ...policies('hawk', DEFAULT_POLICY),
     { name: 'sparrow', settings: { policy: 'sparrow', estimator: 'oracle' } },
   ],
-  panels: [
-    lines('Long jobs', '÷ Sparrow', [...OUR_LONG, ...LONG]),
-    lines('Short jobs', '÷ Sparrow', [...OUR_SHORT, ...SHORT]),
-  ],
+  panels: [lines('Long jobs', '÷ Sparrow', DRAWN_LONG), lines('Short jobs', '÷ Sparrow', DRAWN_SHORT)],
   claims: claims('§4.8', {
     'Hawk is robust to mis-estimations: the 50th percentile of long jobs stays better than Sparrow’s':
       isBetter([long50]),

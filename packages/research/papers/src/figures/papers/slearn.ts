@@ -3,6 +3,7 @@ import { bars, claims, type Figure, lines, type Paper, type Series, table, type 
 import { WAIT_SEGMENTS, type WaitSegment, type WaitShare } from '../jobwise.js';
 import {
   at,
+  bestFactor,
   isBelow,
   isMuchBetter,
   isNearlyConstant,
@@ -136,10 +137,8 @@ export const slearnError: Figure = {
     'The P90 prediction error of sampling is 49.95%': only(at(90), shareIsAbout(pilot, ERRORS.pilot.p90)),
     'Sampling has much better prediction accuracy than history: the P50 error is less than half (9.15% and 21.39%)':
       only(at(50), isMuchBetter([over(pilot, threeSigma)], 0.5)),
-    'The P90 error of sampling is 5.9 times smaller than that of history (49.95% and 294.52%)': only(
-      at(90),
-      isMuchBetter([over(pilot, threeSigma)], 0.5),
-    ),
+    'The P90 error of sampling is 5.9 times smaller than that of history (49.95% and 294.52%; accepted: 4.9 to 7.1 times)':
+      only(at(90), bestFactor(over(pilot, threeSigma), 5.9)),
   }),
 };
 
@@ -355,7 +354,7 @@ const slearnWait: Figure = {
   section: '§5.2.5, Figure 7',
   about:
     'Normalized wait of jobs of three or more tasks: the mean wait of a job’s tasks divided by their mean run time, under ' +
-    'SLearn and under 3Sigma, in gs.',
+    'SLearn and under 3Sigma, in gs. The paper draws the distribution; its text has the shares of these segments.',
   axis: SINGLE_POINT,
   variants: [FULL_SLEARN, ...estimators(THREE_SIGMA)],
   pairs: [AGAINST_3SIGMA],
@@ -365,6 +364,17 @@ const slearnWait: Figure = {
       'Against 3Sigma',
       WAIT_SEGMENTS.flatMap((segment) => [common(segment), lower(segment)]),
     ),
+    table('Load per window of 1,000 s (Table 5)', [
+      stated(
+        seriesOf('P50', 'ratio', 'loads', SLEARN, ({ p50 }) => p50),
+        [[0, 0.29]],
+      ),
+      stated(
+        seriesOf('P90', 'ratio', 'loads', SLEARN, ({ p90 }) => p90),
+        [[0, 1.49]],
+      ),
+      seriesOf('largest job, of all work', 'share', 'loads', SLEARN, ({ largestShare }) => largestShare),
+    ]),
   ],
   claims: claims('§5.2.5', {
     '35.57% of the jobs hardly wait under either policy, because the load is low and both are work-conserving':

@@ -16,6 +16,7 @@ import {
   between,
   falls,
   from,
+  isAbout,
   isBelow,
   isEveryTimes,
   isMuchBetter,
@@ -149,24 +150,25 @@ const overall: Figure = {
   variants: policies(...ALL),
   panels: panelsOf(ALL, false),
   claims: claims('§6.1', {
-    'PointRealEst misses 4.0 times as many deadlines as 3Sigma (accepted: 3 times)': isTimes(
+    'PointRealEst misses 4.0 times as many deadlines as 3Sigma (accepted: 3.3 to 4.8 times)': isTimes(
       misses('point-real'),
       misses(SIGMA),
-      3,
+      4,
     ),
-    'Prio misses 2.3 times as many deadlines as 3Sigma (accepted: twice)': isTimes(
+    'Prio misses 2.3 times as many deadlines as 3Sigma (accepted: 1.9 to 2.8 times)': isTimes(
       misses('prio'),
       misses(SIGMA),
-      2,
+      2.3,
     ),
     '3Sigma misses hardly more deadlines than PointPerfEst (accepted: 1% of the jobs)': IS_CLOSE_TO_PERFECT,
-    "PointRealEst's goodput is 5.4% below 3Sigma's (accepted: 3%)": isMuchBetter(
-      [over(goodput('point-real'), goodput(SIGMA))],
-      0.03,
+    "PointRealEst's goodput is 5.4% below 3Sigma's (accepted: 3% to 8%)": isAbout(
+      over(goodput('point-real'), goodput(SIGMA)),
+      1 - 0.054,
+      0.026,
     ),
-    "Prio's goodput of best-effort jobs is much less than PointRealEst's": isMuchBetter(
+    "Prio's goodput of best-effort jobs is much less than PointRealEst's (accepted: 20%)": isMuchBetter(
       [over(bestEffortGoodput('prio'), bestEffortGoodput('point-real'))],
-      0.1,
+      0.2,
     ),
     ...completesMore(' (Figure 6)'),
     '3Sigma “completes fewer best-effort jobs” than PointPerfEst': isBelow(
@@ -326,9 +328,9 @@ const shifts: Figure = {
         isBelow(misses(of), misses(POINT)),
       ]),
     ),
-    'Without a shift, a point misses twice as many deadlines (accepted: 1.5 times)': only(
+    'Without a shift, a point misses twice as many deadlines (accepted: 1.7 to 2.4 times)': only(
       at(0),
-      isTimes(misses(POINT), misses(MIDDLE), 1.5),
+      isTimes(misses(POINT), misses(MIDDLE), 2),
     ),
     'With shifts up to 20%, narrow distributions are better than wide ones': only(
       at(-20, 0, 20),

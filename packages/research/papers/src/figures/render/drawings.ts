@@ -102,6 +102,9 @@ function barDrawing(result: FigureResult, panel: MeasuredPanel): ChartDrawing {
   });
 }
 
+/** Number of different looks. */
+const LOOKS = 12;
+
 /**
  * Chooses the looks of series. The subject of a series, which is the policy that begins its name or that it is compared with, has
  * one color in all panels of a figure. The default policy has the color of text, because no paper has it.
@@ -119,15 +122,24 @@ export function looksOf(
   const ofPaper = new Set(subjectsOf(false));
   const subjects = [...new Set([...ofPaper, ...subjectsOf(true).filter((name) => name !== DEFAULT_POLICY)])];
   const used = new Map<string, number>();
+  const theirs = series.filter(({ isAddition }) => isAddition !== true).length;
+  const taken = new Set<string>();
+  // In gray, lines differ by dash and marker alone.
+  const take = (from: number): LineLook => {
+    const tried = Array.from({ length: LOOKS }, (_, index) => lineLook(from + index));
+    const look = tried.find(({ dash, marker }) => !taken.has(`${dash} ${marker}`)) ?? tried[0]!;
+    taken.add(`${look.dash} ${look.marker}`);
+    return look;
+  };
   return series.map(({ name, isAddition }) => {
     const subject = subjectOf(name);
+    const index = Math.max(0, subjects.indexOf(subject));
+    if (isAddition === true && (subject === DEFAULT_POLICY || ofPaper.has(subject)))
+      return { ...take(index + theirs), color: 'text' };
     const before = used.get(subject) ?? 0;
     used.set(subject, before + 1);
-    const index = Math.max(0, subjects.indexOf(subject));
     // Several series of one subject share its color, and differ in dash and marker.
-    const look = { ...lineLook(index + before), color: lineLook(index).color };
-    const isOurs = isAddition === true && (subject === DEFAULT_POLICY || ofPaper.has(subject));
-    return isOurs ? { ...look, color: 'text' } : look;
+    return { ...take(index + before), color: lineLook(index).color };
   });
 }
 

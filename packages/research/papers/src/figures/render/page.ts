@@ -86,13 +86,27 @@ function claimList(claims: readonly JudgedClaim[]): Markup {
   )}</dl>`;
 }
 
-function provenance({ workload, workers, mode, seeds, runs, command, generator }: FigureResult): Markup {
+function provenance({
+  paper,
+  workload,
+  workers,
+  mode,
+  seeds,
+  runs,
+  command,
+  generator,
+}: FigureResult): Markup {
   return section(
     'Provenance',
     html`<dl><dt>Workload</dt><dd>${workload.name}</dd>
 <dt>SHA-256 of the workload</dt><dd><code>${workload.sha256}</code></dd>
 <dt>Jobs, tasks</dt><dd>${formatCount(workload.jobs)}, ${formatCount(workload.tasks)}</dd>
 ${
+  paper.jobs === null
+    ? null
+    : html`<dt>Jobs of the paper</dt><dd>${formatCount(paper.jobs)}</dd>
+`
+}${
   workers === null
     ? null
     : html`<dt>Workers</dt><dd>${formatCount(workers)}</dd>

@@ -7,7 +7,7 @@ import { format } from '../format.js';
 import type { FigureResult } from '../result.js';
 import { runsAt } from '../runs.fixture.js';
 import { assessTrials } from '../trials.js';
-import { barLooksOf } from './drawings.js';
+import { barLooksOf, looksOf } from './drawings.js';
 import { renderFigurePage } from './page.js';
 import { renderFigureSvg } from './svg.js';
 import { renderFigureText } from './text.js';
@@ -176,6 +176,17 @@ describe('bars beside each other', () => {
         colors.set(name, look.color);
       }
   });
+});
+
+test.each(results)('%s: lines of a panel differ by dash or marker, for gray print', (_, result) => {
+  for (const { kind, series } of result.panels) {
+    if (kind !== 'lines') continue;
+    const looks = looksOf(result, series).map(({ dash, marker }) => `${dash} ${marker}`);
+    expect([series.map(({ name }) => name), new Set(looks).size]).toEqual([
+      series.map(({ name }) => name),
+      looks.length,
+    ]);
+  }
 });
 
 test.each([
