@@ -8,6 +8,8 @@ export interface MailboxLimits {
   readonly frameBytesMax: number;
   /** Size at which a frame is finished; later messages go into the next one. */
   readonly frameBytesTarget: number;
+  /** Maximum number of messages in a frame. They are handled without a pause, in which others would be served. */
+  readonly frameMessagesMax: number;
   /**
    * Maximum number of values (numbers, strings, arrays, …) in a frame: a value of one byte can take 64 bytes of
    * memory.
@@ -62,6 +64,7 @@ const MEBI = 1024 * KIBI;
 export const DEFAULT_LIMITS: MailboxLimits = {
   frameBytesMax: 16 * MEBI,
   frameBytesTarget: 64 * KIBI,
+  frameMessagesMax: 1_000,
   frameValuesMax: 1_000_000,
   nestingMax: 32,
   peerQueueBytesMax: 64 * MEBI,
@@ -108,6 +111,7 @@ export function completeLimits(given: Partial<MailboxLimits> = {}): MailboxLimit
   const ordered: readonly (readonly [keyof MailboxLimits, keyof MailboxLimits])[] = [
     ['frameBytesTarget', 'frameBytesMax'],
     ['frameBytesMax', 'peerQueueBytesMax'],
+    ['frameMessagesMax', 'turnMessagesMax'],
     ['replyQueueBytesMax', 'repliesBytesMax'],
     ['reconnectIntervalMs', 'reconnectIntervalMaxMs'],
     ['keepaliveIntervalMs', 'keepaliveTimeoutMs'],

@@ -53,6 +53,24 @@ describe('a frame', () => {
     expect(() => packFrame('*', [[0, 0, [deepestBody()]]])).toThrow('nested deeper than 32 levels');
   });
 
+  test('has at most as many messages as are handled without a pause, however small they are', () => {
+    const most = limits.frameMessagesMax;
+    const frames: PackedFrame[] = [];
+    const writer = new FrameWriter(null, limits, (frame) => frames.push(frame));
+    for (let message = 0; message < 2.5 * most; message++) writer.add('*', 0, 0, []);
+    writer.finish();
+    expect(frames.map(({ messages }) => messages)).toEqual([most, most, most / 2]);
+    expect(open(frames[0]!.bytes).mail).toHaveLength(most);
+    const tooMany = pack([
+      [PROTOCOL_VERSION, '*', null],
+      ...Array.from({ length: most + 1 }, () => [0, 0, []]),
+    ]);
+    // The same array with a longer header, as this process writes it.
+    const longer = Buffer.concat([Buffer.from([0xdd, 0, 0]), tooMany.subarray(1)]);
+    expect(tooMany[0]).toBe(0xdc);
+    for (const bytes of [tooMany, longer]) expect(() => open(bytes)).toThrow('too many messages');
+  });
+
   test('with the longest message between the longest names is within the limit', () => {
     const small = completeLimits({ frameBytesTarget: 100, frameBytesMax: 1_000 });
     const longest = 'x'.repeat(64);

@@ -27,6 +27,10 @@ const MESSAGE_VALUES = MAIL_FIELDS;
 /** Array header with a 4-byte count. */
 const ARRAY_32 = 0xdd;
 const ARRAY_32_BYTES = 5;
+/** Headers of smaller arrays, which this process does not write: with a 2-byte count, and with one in the first byte. */
+const ARRAY_16 = 0xdc;
+const ARRAY_16_BYTES = 3;
+const ARRAY_4 = 0x9;
 
 const INITIAL_BYTES = 512;
 /** Recycled buffers of sent frames, shared by all writers, so that an idle writer needs no memory. */
@@ -146,7 +150,8 @@ export class FrameWriter {
   }
 
   #hasRoomFor({ start, end }: Packed, values: number): boolean {
-    const { frameBytesMax, frameValuesMax } = this.#limits;
+    const { frameBytesMax, frameMessagesMax, frameValuesMax } = this.#limits;
+    if (this.#messageCount >= frameMessagesMax) return false;
     return this.#length + end - start <= frameBytesMax && this.#values + values <= frameValuesMax;
   }
 
@@ -184,7 +189,10 @@ export function versionNotice(incarnation: string): Buffer {
  * @throws MalformedFrameError
  */
 export function openFrame(bytes: Buffer, limits: MailboxLimits): OpenedFrame {
-  const { frameValuesMax: valuesMax, nestingMax } = limits;
+  const { frameMessagesMax, frameValuesMax: valuesMax, nestingMax } = limits;
+  // Before the frame is decoded, which takes time in proportion to its messages.
+  if (elementsIn(bytes) > 1 + frameMessagesMax)
+    throw new MalformedFrameError('the frame has too many messages');
   const unpacked = unpack(bytes, { valuesMax, nestingMax: nestingMax + FRAME_NESTING });
   const frame: unknown[] = Array.isArray(unpacked) ? unpacked : [];
   const head = frame[0];
@@ -202,6 +210,14 @@ export function openFrame(bytes: Buffer, limits: MailboxLimits): OpenedFrame {
     throw new MalformedFrameError('the messages of the frame are invalid');
   }
   return { target, sender, mail };
+}
+
+/** Returns the number of elements that the array at the beginning announces; 0: it is no array. */
+function elementsIn(bytes: Buffer): number {
+  const [first = 0] = bytes;
+  if (first === ARRAY_32 && bytes.length >= ARRAY_32_BYTES) return bytes.readUInt32BE(1);
+  if (first === ARRAY_16 && bytes.length >= ARRAY_16_BYTES) return bytes.readUInt16BE(1);
+  return first >> 4 === ARRAY_4 ? first & 0x0f : 0;
 }
 
 function isMail(value: unknown): value is Mail {
