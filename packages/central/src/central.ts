@@ -1,11 +1,7 @@
 import {
   type Address,
-  type AnswerType,
-  type AnswerValue,
   type Counters,
-  type EventPage,
   type Forecast,
-  type HistoryPage,
   ignoreForeign,
   type Machine,
   type Message,
@@ -14,7 +10,7 @@ import {
   ownerFor,
   type UserGrants,
 } from '@goshawk/core';
-import type { BookedJob, SolverAnswer, StageView } from '@goshawk/policies';
+import type { SolverAnswer, StageView } from '@goshawk/policies';
 import { Chronicle } from './chronicle.js';
 import { countWorkers, scrapeTargetsOf } from './cluster/describing.js';
 import type {
@@ -25,7 +21,6 @@ import type {
   CentralTimer,
   ScrapeTarget,
 } from './contract.js';
-import { lineOfQueues } from './dispatch/line.js';
 import { CHECK_INTERVAL_MS } from './dispatch/load-shedding.js';
 import {
   acknowledge,
@@ -38,14 +33,7 @@ import {
   resync,
   startMembership,
 } from './members/membership.js';
-import {
-  addressOfScheduler,
-  enlistScheduler,
-  ownerOf,
-  schedulerList,
-  takeOver,
-  updateJournals,
-} from './members/scheduler-membership.js';
+import { enlistScheduler, ownerOf, takeOver, updateJournals } from './members/scheduler-membership.js';
 import { welcome, welcomeAll } from './members/welcoming.js';
 import {
   checkPartitions,
@@ -57,9 +45,9 @@ import {
   registerWorker,
   relabel,
   workerDrained,
-  workerPage,
   workerRegistered,
 } from './members/worker-membership.js';
+import { Queries } from './queries.js';
 import { CentralState } from './state.js';
 
 /** Messages accepted only from members, because no message would report the departure of another sender. */
@@ -83,10 +71,12 @@ const MEMBERS_ONLY: ReadonlySet<Message['type']> = new Set([
 export class Central implements Machine<CentralTimer> {
   readonly #s: CentralState;
   readonly #chronicle: Chronicle;
+  readonly #queries: Queries;
 
   constructor(config: CentralConfig, env: CentralEnvironment) {
     this.#s = new CentralState(config, env);
     this.#chronicle = new Chronicle(this.#s);
+    this.#queries = new Queries(this.#s, () => this.#counterValues());
     if (config.users !== undefined) this.#grant(config.users);
   }
 
@@ -159,12 +149,6 @@ export class Central implements Machine<CentralTimer> {
         });
       case 'claim':
         return s.duplicates.claimReceived(from, message, now);
-      case 'findSchedulers':
-        return this.#answer(from, message.request, 'schedulers', schedulerList(s, now));
-      case 'describeCluster':
-        return this.#describeCluster(from, message.request);
-      case 'listWorkers':
-        return this.#listWorkers(from, message, now);
       case 'drainWorker':
         return drainWorker(s, from, message, now);
       case 'journals':
@@ -173,20 +157,18 @@ export class Central implements Machine<CentralTimer> {
         return restoreMembers(s, from, message, now);
       case 'takeOverFrom':
         return takeOver(s, from, message, now);
-      case 'readCounters':
-        return this.#answer(from, message.request, 'counters', this.#counterValues());
-      case 'explainLine':
-        return this.#explain(from, message, undefined, now);
       case 'planEnd':
         return this.#planEnd(from, message, now);
+      case 'findSchedulers':
+      case 'describeCluster':
+      case 'listWorkers':
+      case 'readCounters':
+      case 'explainLine':
       case 'explainNeed':
-        return this.#explainNeed(from, message, now);
       case 'readEvents':
-        return this.#answer(from, message.request, 'eventPage', this.#eventPage(message));
       case 'readHistory':
-        return this.#answer(from, message.request, 'historyPage', this.#historyPage(message.after));
       case 'describeShares':
-        return this.#answer(from, message.request, 'shares', s.dispatcher.shares());
+        return this.#queries.receive(from, message, now);
       default:
         return ignoreForeign<'central'>(message);
     }
@@ -327,52 +309,6 @@ export class Central implements Machine<CentralTimer> {
 
   // ---- answers to clients
 
-  #describeCluster(from: Address, request: number): void {
-    this.#answer(from, request, 'cluster', {
-      name: this.#s.config.name,
-      settings: this.#s.cutoff.settings,
-      pendingTasks: this.pendingTasks,
-      workers: this.#s.registry.workers.size,
-    });
-  }
-
-  #listWorkers(from: Address, message: MessageOf<'listWorkers'>, now: Millis): void {
-    const loadOf = (worker: Address) => (this.#s.pulls ? this.#s.dispatcher.loadAt(worker) : undefined);
-    this.#answer(from, message.request, 'workerPage', workerPage(this.#s, message.from, loadOf, now));
-  }
-
-  #eventPage({ after, since }: MessageOf<'readEvents'>): EventPage {
-    const none = { events: [], next: after, atEnd: true, since: 0 };
-    return this.#s.env.events?.(after, since) ?? none;
-  }
-
-  #historyPage(after: number): HistoryPage {
-    return this.#s.env.history?.(after) ?? { points: [], rosters: [], atEnd: true };
-  }
-
-  #explainNeed(from: Address, message: MessageOf<'explainNeed'>, now: Millis): void {
-    const owner = addressOfScheduler(this.#s, message.owner);
-    const job = owner === undefined ? undefined : this.#s.dispatcher.books.job(owner, message.job);
-    const only = ownerFor(this.#s.env.clientKeyOf?.(from), message.type);
-    const isForeign = only !== undefined && job !== undefined && job.user !== '' && job.user !== only;
-    this.#explain(from, message, isForeign ? undefined : job, now);
-  }
-
-  /** @param job the requested job; undefined if none was, or if it belongs to another user */
-  #explain(
-    from: Address,
-    { type, request }: MessageOf<'explainLine' | 'explainNeed'>,
-    job: BookedJob | undefined,
-    now: Millis,
-  ): void {
-    const line = this.#s.pulls
-      ? this.#s.dispatcher.line(job, now)
-      : lineOfQueues(this.#s.registry.workers.values(), this.pendingTasks);
-    const onlyOwn = ownerFor(this.#s.env.clientKeyOf?.(from), type) !== undefined;
-    const visible = onlyOwn ? { ...line, limited: undefined, onlyOwn } : line;
-    this.#answer(from, request, 'centralLine', visible);
-  }
-
   #planEnd(from: Address, message: MessageOf<'planEnd'>, now: Millis): void {
     const key = this.#s.env.clientKeyOf?.(from);
     const user = ownerFor(key, message.type) ?? message.outline.user;
@@ -483,9 +419,5 @@ export class Central implements Machine<CentralTimer> {
 
   #askToRegister(party: Address): void {
     this.#s.env.send(party, { type: 'notRegistered' });
-  }
-
-  #answer<A extends AnswerType>(to: Address, request: number, type: A, value: AnswerValue<A>): void {
-    this.#s.env.send(to, { type, request, value } as Message);
   }
 }

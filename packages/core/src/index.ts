@@ -231,6 +231,7 @@ export * from './structures/latest.js';
 export * from './structures/linked-lists.js';
 export * from './structures/ordered-numbers.js';
 export * from './structures/points.js';
+export * from './structures/query-budget.js';
 export * from './structures/slices.js';
 export * from './structures/table.js';
 export * from './system/cgroup-limits.js';

@@ -31,7 +31,7 @@ import { WorkAhead } from './work-ahead.js';
 const SAMPLE_STEPS = 64;
 const STEPS_PER_JOB = 4;
 /** Maximum number of jobs to compare with one to find those ahead of it. With more jobs, the result is an estimate. */
-const JOBS_COMPARED_MAX = 10_000;
+export const JOBS_COMPARED_MAX = 10_000;
 /** Reasons of the policy that the overview names; owners report the others themselves. */
 const NAMED_REASONS: ReadonlySet<WaitingGroup['reason']> = new Set(['resources', 'reserve', 'reserved']);
 /** Maximum number of limits in one answer. */

@@ -10,6 +10,7 @@ import {
   matchesGlob,
   ownerFor,
   QUOTAS_LISTED_MAX,
+  QueryBudget,
   type TaskIndex,
   type UserQuota,
 } from '@goshawk/core';
@@ -28,7 +29,6 @@ import { cancelJobs, firstNotCancellable } from './bulk-cancelling.js';
 import { explain, waitingGroups } from './explaining.js';
 import { listJobs } from './job-list.js';
 import { isOutputFetched, jobDetail, jobResults, jobSummary } from './job-views.js';
-import { QueryBudget } from './query-budget.js';
 import { waitContextOf } from './snapshot.js';
 import { taskPage } from './task-list.js';
 import { Watching } from './watching.js';
@@ -66,8 +66,7 @@ export class ClientApi {
         return this.watching.unwatch(from, message.request);
       case 'describeJob':
         return this.#readJob(from, message, now, (job) => {
-          this.#describe(from, message, job, now);
-          return STAGE_COST * job.stages.length;
+          return STAGE_COST * job.stages.length + this.#describe(from, message, job, now);
         });
       case 'explainJob':
         return this.#readJob(from, message, now, (job) => {
@@ -93,24 +92,23 @@ export class ClientApi {
           if ('code' in page) refuse(s, from, message.request, page);
           else answerNow(s, from, message.request, 'taskPage', page);
           const rows = 'code' in page ? 0 : page.tasks.length;
-          return ROW_COST * rows + (message.states.length > 0 ? scan : 0);
+          return ROW_COST * rows + textCost(page) + (message.states.length > 0 ? scan : 0);
         });
       case 'readLogs':
         return this.#readJob(from, message, now, (job) => {
-          this.#readLogs(from, message, job);
-          return STATE_COST * job.taskCount;
+          return STATE_COST * job.taskCount + this.#readLogs(from, message, job);
         });
       case 'readResults':
         return this.#readJob(from, message, now, (job) => this.#readResults(from, message, job));
       case 'appendTasks':
-        return this.#withJob(from, message, (job) => appendTasks(s, from, message, job, now));
+        return this.#withJob(from, message, now, (job) => appendTasks(s, from, message, job, now));
       case 'cancelJob':
-        return this.#withJob(from, message, (job) => {
+        return this.#withJob(from, message, now, (job) => {
           cancelJob(s, job, now);
           answerWhenDurable(s, from, message.request, 'jobSummary', jobSummary(s, job));
         });
       case 'cancelTasks':
-        return this.#withJob(from, message, (job) => {
+        return this.#withJob(from, message, now, (job) => {
           const outcome = cancelTasks(s, job, message, now);
           if ('code' in outcome) return refuse(s, from, message.request, outcome);
           answerWhenDurable(s, from, message.request, 'tasksCancelled', {
@@ -121,7 +119,7 @@ export class ClientApi {
       case 'cancelJobs':
         return this.#cancelJobs(from, message, now);
       case 'updateJob':
-        return this.#withJob(from, message, (job) => {
+        return this.#withJob(from, message, now, (job) => {
           const copy = { request: message.request, key: job.id };
           const refusal = s.refused.of(from, copy) ?? updateJob(this.#s, from, message, job, now);
           if (refusal === undefined)
@@ -130,20 +128,24 @@ export class ClientApi {
           refuse(s, from, message.request, refusal);
         });
       case 'retryJob':
-        return this.#withJob(from, message, (job) => retryJob(s, from, message, job, now));
+        return this.#withJob(from, message, now, (job) => retryJob(s, from, message, job, now));
       case 'findSchedulers':
-        return answerNow(s, from, message.request, 'introduction', {
-          name: s.config.name,
-          tag: s.config.tag,
-          central: s.env.nameOf(s.config.central),
-          workers: s.cluster.members.size,
-        });
+        return this.#serveWithinBudget(from, message.request, now, () =>
+          answerNow(s, from, message.request, 'introduction', {
+            name: s.config.name,
+            tag: s.config.tag,
+            central: s.env.nameOf(s.config.central),
+            workers: s.cluster.members.size,
+          }),
+        );
       case 'readCounters':
-        return answerNow(s, from, message.request, 'counters', {
-          ...s.events.counted,
-          ...s.ledger.counted,
-          ...s.env.counted?.(),
-        } as Counters);
+        return this.#serveWithinBudget(from, message.request, now, () =>
+          answerNow(s, from, message.request, 'counters', {
+            ...s.events.counted,
+            ...s.ledger.counted,
+            ...s.env.counted?.(),
+          } as Counters),
+        );
       default:
         return ignoreForeign<'scheduler'>(message);
     }
@@ -151,15 +153,28 @@ export class ClientApi {
 
   // ---- requests about one job
 
-  /** Serves a request about an existing job that the client may see. */
-  #withJob(from: Address, { request, id }: { request: number; id: string }, serve: (job: Job) => void): void {
+  /** Serves a request about an existing job that the client may see. A job in the journal is read if the query budget permits. */
+  #withJob(
+    from: Address,
+    { request, id }: { request: number; id: string },
+    now: Millis,
+    serve: (job: Job) => void,
+  ): void {
     const { jobs } = this.#s;
     const allowed = this.#allowedUser;
+    const tombstone = jobs.tombstoneOfId(id);
     // Another user's job is refused as unknown, without reading it from the journal.
-    const tombstone = allowed === undefined ? undefined : jobs.tombstoneOfId(id);
-    const job = tombstone === undefined || tombstone.user === allowed ? jobs.byId(id) : undefined;
-    if (job !== undefined && (allowed === undefined || job.spec.user === allowed)) return serve(job);
-    refuse(this.#s, from, request, this.#refusalFor(id));
+    const mayBeVisible = allowed === undefined || tombstone === undefined || tombstone.user === allowed;
+    const serveFound = (): void => {
+      const job = mayBeVisible ? jobs.byId(id) : undefined;
+      if (job !== undefined && (allowed === undefined || job.spec.user === allowed)) return serve(job);
+      refuse(this.#s, from, request, this.#refusalFor(id));
+    };
+    if (tombstone?.kind !== 'archived' || !mayBeVisible) return serveFound();
+    this.#serveWithinBudget(from, request, now, () => {
+      this.#budget.charge(this.#client, READING_COST + tombstone.bytes / BYTES_PER_JOB);
+      serveFound();
+    });
   }
 
   /** Serves a reading request about one job if the query budget permits. @param serve returns its cost, in listed jobs */
@@ -169,10 +184,8 @@ export class ClientApi {
     now: Millis,
     serve: (job: Job) => number,
   ): void {
-    this.#withJob(from, message, (job) =>
-      this.#serveWithinBudget(from, message.request, now, () =>
-        this.#budget.charge(this.#client, serve(job)),
-      ),
+    this.#serveWithinBudget(from, message.request, now, () =>
+      this.#withJob(from, message, now, (job) => this.#budget.charge(this.#client, serve(job))),
     );
   }
 
@@ -201,16 +214,15 @@ export class ClientApi {
     };
   }
 
-  #describe(from: Address, { request, spec }: MessageOf<'describeJob'>, job: Job, now: Millis): void {
-    if (!isOutputFetched(this.#s, job)) return refuse(this.#s, from, request, OUTPUT_NOT_FETCHED);
+  /** @returns the cost of the specification */
+  #describe(from: Address, { request, spec }: MessageOf<'describeJob'>, job: Job, now: Millis): number {
     const weight = spec ? measureHeap(job.spec) : EMPTY;
-    if (isAnswerable(weight))
-      return answerNow(this.#s, from, request, 'jobDetail', jobDetail(this.#s, job, now, spec));
-    refuse(this.#s, from, request, {
-      code: 'spec-too-long',
-      message: `the specification of ${job.id} is too long for one answer: ${weight.values} values, ${weight.bytes} bytes of text`,
-      hint: `the limits are ${LIMITS.answerValuesMax} values and ${LIMITS.answerBytesMax} bytes; request the job without its specification, or read the submitted job file`,
-    });
+    const cost = weight.values / VALUES_PER_JOB + weight.bytes / BYTES_PER_JOB;
+    if (!isOutputFetched(this.#s, job)) refuse(this.#s, from, request, OUTPUT_NOT_FETCHED);
+    else if (isAnswerable(weight))
+      answerNow(this.#s, from, request, 'jobDetail', jobDetail(this.#s, job, now, spec));
+    else refuse(this.#s, from, request, specTooLong(job, weight));
+    return cost;
   }
 
   #explain(from: Address, { request, task }: MessageOf<'explainJob'>, job: Job, now: Millis): void {
@@ -225,23 +237,31 @@ export class ClientApi {
     if (ledger.isEndDurable(job)) answerNow(this.#s, from, request, 'resultPage', page);
     else readWhenDurable(this.#s, from, request, 'resultPage', page);
     const scanned = order === undefined ? STATE_COST * (job.taskCount - first) : 0;
-    return ROW_COST * Math.max(page.values.length, page.tasks?.length ?? 0) + Math.max(0, scanned);
+    const rows = Math.max(page.values.length, page.tasks?.length ?? 0);
+    return ROW_COST * rows + textCost(page.values) + Math.max(0, scanned);
   }
 
-  #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): void {
+  /** @returns the cost of the output */
+  #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): number {
     const { jobs } = this.#s;
     const { task, failedOnly, cursor, attempt } = message;
     // A task may still be appended to an open job.
-    if (task !== undefined && !job.has(task) && !job.isOpen)
-      return refuse(this.#s, from, message.request, noSuchTask(job, task));
+    if (task !== undefined && !job.has(task) && !job.isOpen) {
+      refuse(this.#s, from, message.request, noSuchTask(job, task));
+      return 0;
+    }
     const isWanted = (of: number) =>
       (task === undefined || of === task) && (!failedOnly || job.tasks.stateOf(of) === TaskState.failed);
     const attemptOf =
       attempt === undefined ? undefined : (of: number) => attempt || job.tasks.executionsOf(of);
     const page = jobs.logs.read(job.number, cursor, isWanted, job.hasEnded, attemptOf);
-    if (page === undefined) return refuse(this.#s, from, message.request, OUTPUT_NOT_FETCHED);
+    if (page === undefined) {
+      refuse(this.#s, from, message.request, OUTPUT_NOT_FETCHED);
+      return 0;
+    }
     const hasEarlier = attempt === 0 ? page.hasEarlier : undefined;
     answerNow(this.#s, from, message.request, 'logPage', { ...page, hasEarlier });
+    return textCost(page.chunks);
   }
 
   // ---- requests about all jobs
@@ -249,8 +269,9 @@ export class ClientApi {
   /** Serves a request if the query budget permits. */
   #serveWithinBudget(from: Address, request: number, now: Millis, serve: () => void): void {
     const retryMs = this.#budget.waitMs(this.#client, now);
-    if (retryMs === 0) return serve();
-    refuse(this.#s, from, request, { ...TOO_MANY_QUERIES, retryMs });
+    if (retryMs > 0) return refuse(this.#s, from, request, { ...TOO_MANY_QUERIES, retryMs });
+    this.#budget.charge(this.#client, QUERY_COST);
+    serve();
   }
 
   /** Lists the jobs that match the request, and quotas. */
@@ -314,6 +335,20 @@ export class ClientApi {
   }
 }
 
+function specTooLong({ id }: Job, { values, bytes }: HeapSize): Refusal {
+  return {
+    code: 'spec-too-long',
+    message: `the specification of ${id} is too long for one answer: ${values} values, ${bytes} bytes of text`,
+    hint: `the limits are ${LIMITS.answerValuesMax} values and ${LIMITS.answerBytesMax} bytes; request the job without its specification, or read the submitted job file`,
+  };
+}
+
+/** Returns the cost of the text, bytes and values in an answer. */
+function textCost(value: unknown): number {
+  const { values, bytes } = measureHeap(value);
+  return values / VALUES_PER_JOB + bytes / BYTES_PER_JOB;
+}
+
 function noSuchTask(job: Job, task: TaskIndex): Refusal {
   const hint =
     task < job.taskCount ? '`goshawk tasks` lists its tasks' : `its tasks are 0 to ${job.taskCount - 1}`;
@@ -339,6 +374,11 @@ const TOO_MANY_QUERIES = {
   message: 'this scheduler receives too many queries about many jobs, stages or tasks',
   hint: 'try again in a moment',
 };
+
+/** Cost of any query, in units of listed jobs, and the values and bytes of an answer, or of a job in the journal, that cost as much as one. */
+const QUERY_COST = 30;
+const VALUES_PER_JOB = 10;
+const BYTES_PER_JOB = 300;
 
 /** Costs of describing a stage, of listing a task or its result, and of looking at the state of a task, in units of listed jobs. */
 const STAGE_COST = 40;

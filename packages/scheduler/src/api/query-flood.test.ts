@@ -1,5 +1,7 @@
 import { type Address, type Message, type MessageOf, parseJobSpec } from '@goshawk/core';
 import { expect, test } from 'vitest';
+import type { JournalEntry } from '../contract.js';
+import { DurableBench } from '../durable.fixture.js';
 import { CENTRAL, CLIENT, joined, loneScheduler, W1, welcome } from '../lone-scheduler.fixture.js';
 
 const OTHER = (CLIENT + 1_000) as Address;
@@ -58,4 +60,47 @@ test.each(
   expect(refused).toBeGreaterThan(FLOOD / 2);
   ask(OTHER, 1, 1);
   expect(answers(OTHER)[0]?.message.type).not.toBe('refused');
+});
+
+/** A job of 16 MB, or many values, which no answer can hold. */
+test.each([
+  { what: 'text', tasks: [{ exec: ['cat'], stdin: 'x'.repeat(8_000_000) }] },
+  { what: 'values', tasks: Array.from({ length: 50_000 }, () => ({ exec: ['true', 'x', 'y'] })) },
+])('a flood of questions for a specification with much $what is refused after a few', ({ tasks }) => {
+  const sent: Message[] = [];
+  const scheduler = loneScheduler({}, { send: (_: Address, message: Message) => sent.push(message) });
+  scheduler.start(0);
+  scheduler.receive(CENTRAL, welcome(), 0);
+  scheduler.receive(CENTRAL, joined(1, [W1]), 0);
+  const { id } = scheduler.submit(parseJobSpec({ tasks, hold: true } as never), undefined, 0);
+  sent.length = 0;
+  for (let request = 1; request <= 100; request++)
+    scheduler.receive(CLIENT, { type: 'describeJob', request, id, spec: true }, 1);
+  const served = sent.filter((message) => message.type !== 'refused' || message.code !== 'overloaded');
+  expect(served.length).toBeLessThan(20);
+});
+
+test.each<Omit<MessageOf<'describeJob'>, 'request' | 'id'> | Omit<MessageOf<'cancelJob'>, 'request' | 'id'>>([
+  { type: 'describeJob', spec: false },
+  { type: 'cancelJob' },
+])('a flood of $type about jobs in the journal reads only a few of them', (asked) => {
+  let reads = 0;
+  const readJobRecords = (job: number): JournalEntry[] => {
+    reads++;
+    return bench.records.flatMap((record, place): JournalEntry[] =>
+      record.job === job ? [[place, record]] : [],
+    );
+  };
+  const bench = new DurableBench(undefined, 0, true, { memoryBytes: 100_000 }, { readJobRecords });
+  for (let job = 1; job <= 60; job++) {
+    bench.submit({ name: 'n'.repeat(200), tasks: [{ sleep: 1 }] }, `k${job}`, job);
+    bench.commit();
+    bench.receive(CLIENT, { type: 'cancelJob', request: 1_000 + job, id: `s-${job}` });
+    bench.commit();
+  }
+  const ask = (request: number): void =>
+    bench.scheduler.receive(CLIENT, { ...asked, request, id: `s-${1 + (request % 40)}` } as Message, 1);
+  for (let request = 1; request <= 20_000; request++) ask(10_000 + request);
+  expect(reads).toBeGreaterThan(100);
+  expect(reads).toBeLessThan(3_000);
 });

@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import type { Millis } from '../ids.js';
 
 /**
  * Average number of jobs that queries may examine per millisecond. This takes a tenth of a CPU: a scheduler with
