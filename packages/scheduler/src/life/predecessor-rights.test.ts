@@ -1,4 +1,5 @@
 import type { Address, ClientKey, JobState, Message } from '@goshawk/core';
+import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { DurableBench, FAILED } from '../durable.fixture.js';
 import { CENTRAL, CLIENT, W1 } from '../lone-scheduler.fixture.js';
@@ -64,7 +65,7 @@ describe.each(['after', 'afterOk'] as const)('with a key for own jobs, %s', (how
     expect(depend(how, ids, 50)).toMatchObject({ type: 'refused', code: 'not-ready' });
     bench.receive(CENTRAL, { type: 'ownerIs', tag: 'x1', owner: OWNER, gone: false });
     const asked = bench.take().filter((message) => message.type === 'awaitJobs');
-    expect(asked).toMatchObject(ids.map((id) => ({ ids: [id], user: 'mallory' })));
+    expect(asked).toMatchObject([{ ids, user: 'mallory' }]);
     const fate = (id: string, state: 'running' | 'unknown', user: string) =>
       bench.receive(OWNER, { type: 'jobFates', fates: [{ id, state, tasks: 1, ended: 0 }], user });
     fate('x1-7', 'running', 'mallory');
@@ -90,6 +91,66 @@ describe.each(['after', 'afterOk'] as const)('with a key for own jobs, %s', (how
       expect(depend(how, [jobOf('ada', 'running'), 'x1-7'])).toMatchObject({ type: 'accepted' });
     },
   );
+});
+
+describe('the number of questions to others', () => {
+  const ids = fc.array(fc.tuple(fc.nat(40), fc.nat(2_000)), { minLength: 1, maxLength: 900 });
+  const submissions = fc.array(fc.record({ ids, owner: fc.option(fc.nat(40)) }), {
+    minLength: 1,
+    maxLength: 12,
+  });
+
+  test('does not grow with the jobs that a user names', () => {
+    fc.assert(
+      fc.property(submissions, (all) => {
+        key = { name: 'mallory', rights: ['submit'] };
+        bench = new DurableBench(undefined, 0, true, {}, { clientKeyOf: () => key });
+        bench.members(W1);
+        bench.take();
+        let sent = 0;
+        const count = () => {
+          sent += bench.take().filter(({ type }) => type === 'awaitJobs' || type === 'seekOwner').length;
+        };
+        for (const { ids, owner } of all) {
+          const after = ids.map(([tag, job]) => `x${tag}-${job}`);
+          bench.receive(CLIENT, {
+            type: 'submit',
+            request: ++request,
+            key: `k${request}`,
+            spec: { ...ONE, after },
+          });
+          count();
+          const named = { type: 'ownerIs', tag: `x${owner}`, owner: OWNER, gone: false } as const;
+          if (owner !== null) bench.receive(CENTRAL, named);
+          count();
+        }
+        // Within one interval: a question to central and one to the owner for each tag, and one when central names the owner.
+        expect(sent).toBeLessThan(2 * 32 + 12 + 1);
+      }),
+    );
+  });
+
+  test('of one user delays no other', () => {
+    key = { name: 'mallory', rights: ['submit'] };
+    for (let flood = 0; flood < 20; flood++)
+      depend(
+        'after',
+        Array.from({ length: 1_000 }, (_, job) => `x${flood}-${job}`),
+      );
+    key = { name: 'ada', rights: ['submit'] };
+    expect(depend('after', ['y-1'], 999)).toMatchObject({ code: 'not-ready' });
+    bench.receive(CENTRAL, { type: 'ownerIs', tag: 'y', owner: OWNER, gone: false });
+    key = { name: 'mallory', rights: ['submit'] };
+    for (let flood = 0; flood < 20; flood++)
+      depend(
+        'after',
+        Array.from({ length: 1_000 }, (_, job) => `z${flood}-${job}`),
+      );
+    const fates = [{ id: 'y-1', state: 'running', tasks: 1, ended: 0 }] as const;
+    bench.receive(OWNER, { type: 'jobFates', fates, user: 'ada' });
+    key = { name: 'ada', rights: ['submit'] };
+    expect(depend('after', ['y-1'], 999)).toMatchObject({ type: 'accepted' });
+  });
 });
 
 test('an owner reports the jobs of other users as unknown ones, and promises no news of them', () => {

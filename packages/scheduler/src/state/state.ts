@@ -48,13 +48,12 @@ export interface OwnerOfTag {
   goneSince: Millis | undefined;
 }
 
-/** A job of another scheduler, and a user whose job is to depend on it. */
-export interface RightsCheck {
-  readonly id: string;
-  readonly user: string;
-  /** Whether the job is one of the user; undefined: its owner has not answered. */
-  isOwn: boolean | undefined;
-  askedAt: Millis;
+/** Jobs of other schedulers on which those of one user are to depend. */
+export interface RightsChecks {
+  /** Whether the job with this id is one of the user; undefined: its owner has not answered. */
+  readonly isOwn: Map<string, boolean | undefined>;
+  /** When the owner of the jobs with this tag was last asked. */
+  readonly askedAt: Map<string, Millis>;
 }
 
 /**
@@ -132,7 +131,8 @@ export class SchedulerState {
   };
   /** Decides which jobs those of a user may depend on. See `life/predecessor-rights.ts`. */
   readonly rights = {
-    checks: new Map<string, RightsCheck>(),
+    /** By user. */
+    checks: new Map<string, RightsChecks>(),
     /** Addresses of owners that central has named, by the tags of their jobs. */
     owners: new Map<string, Address>(),
   };
