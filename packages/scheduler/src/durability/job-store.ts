@@ -9,6 +9,7 @@ import {
   scopedKey,
   setLatest,
   type TaskIndex,
+  tagOf,
 } from '@goshawk/core';
 import type { SchedulerConfig } from '../contract.js';
 import type { Job } from '../job/job.js';
@@ -357,13 +358,17 @@ export class JobStore {
   }
 
   /**
-   * Returns how many waiting tasks stand above a job that a task of `parent` submits; 0 without a parent. Only levels of
-   * active jobs at this scheduler count, and a parent elsewhere as one.
+   * Returns how many tasks wait above a job that a task of `parent` submits; 0 without a parent. Only levels of jobs of its user
+   * that run here count, or a user could add levels by naming parents; and a parent elsewhere as one.
    */
-  levelUnder(parent: string | undefined): number {
+  levelUnder(parent: string | undefined, user: string | undefined): number {
     let level = 0;
-    for (let id = parent; id !== undefined && level < LIMITS.nestedMax; level++)
-      id = this.activeById(id)?.parent?.job;
+    for (let id = parent; id !== undefined && level < LIMITS.nestedMax; level++) {
+      if (tagOf(id) !== this.#tag) return level + 1;
+      const job = this.activeById(id);
+      if (job === undefined || job.spec.user !== user || job.runningCount === 0) return level;
+      id = job.parent?.job;
+    }
     return level;
   }
 

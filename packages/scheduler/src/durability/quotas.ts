@@ -124,7 +124,7 @@ export class Quotas {
     parent: string | undefined,
   ): Refusal | undefined {
     if (!this.hasLimits) return undefined;
-    const level = this.#jobs.levelUnder(parent);
+    const level = this.#jobs.levelUnder(parent, user);
     for (const limited of this.#limitScopesOf(user)) {
       const { waiting, journal } = limited.limits;
       const { title } = limited;

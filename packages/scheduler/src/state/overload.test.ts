@@ -233,6 +233,7 @@ describe('too much', () => {
               waiting.splice(waiting.indexOf(each), 1);
             } else {
               if (each.child !== undefined) continue;
+              if (each.job.counts.running === 0) startTasks(each.job, 0);
               const child = submit(each.depth - 1, each.job);
               if (child === undefined) continue;
               each.child = child;
@@ -243,6 +244,33 @@ describe('too much', () => {
         }
       }),
       { numRuns: 30 },
+    );
+  });
+
+  test('do not grow with parents that do not run, or belong to another user', () => {
+    const chain = fc.array(fc.record({ user: fc.constantFrom('eve', 'ada'), runs: fc.boolean() }), {
+      maxLength: 10,
+    });
+    fc.assert(
+      fc.property(chain, (jobs) => {
+        const bench = new Bench({ userWaitingTasksMax: 10 });
+        let of: string | undefined;
+        let levels = 0;
+        for (const { user, runs } of jobs) {
+          const parent = of === undefined ? {} : { parent: { job: of, task: 0, worker: 'w', match: 0 } };
+          const job = bench.add({ user, tasks: [{ sleep: 1 }], ...parent });
+          if (runs) startTasks(job, 0);
+          levels = runs && user === 'eve' ? levels + 1 : 0;
+          of = bench.jobs.idOf(job.number);
+        }
+        const { waiting } = bench.jobs.activeOf('eve');
+        const most = 10 * (1 + Math.min(levels, LIMITS.nestedMax)) - waiting;
+        for (const tasks of [most, most + 1].filter((each) => each > 0 && each <= 10))
+          expect([tasks, bench.overload.refusalOf('eve', tasks, of) === undefined]).toEqual([
+            tasks,
+            tasks === most,
+          ]);
+      }),
     );
   });
 

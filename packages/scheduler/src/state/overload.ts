@@ -95,8 +95,8 @@ export class Overload implements JobListener {
   }
 
   /** One user's part of what other users leave, for a job that a task of `parent` submits. */
-  #shareOf(parent: string | undefined): number {
-    return USER_SHARE + this.#jobs.levelUnder(parent) * LEVEL_SHARE;
+  #shareOf(user: string | undefined, parent: string | undefined): number {
+    return USER_SHARE + this.#jobs.levelUnder(parent, user) * LEVEL_SHARE;
   }
 
   /** Why active jobs of this user may not take more memory. */
@@ -105,7 +105,7 @@ export class Overload implements JobListener {
     const own = this.#jobs.activeBytesOf(user);
     const left = activeBytesMax - (this.#jobs.activeBytes - own);
     const guaranteed = Math.min(GUARANTEED_SHARE * activeBytesMax, left + (CEILING - 1) * activeBytesMax);
-    const share = Math.max(this.#shareOf(parent) * left, guaranteed, 0);
+    const share = Math.max(this.#shareOf(user, parent) * left, guaranteed, 0);
     if (own + bytes < share) return undefined;
     const whose = user ?? 'users without a name';
     return this.#refuse(
@@ -145,14 +145,14 @@ export class Overload implements JobListener {
     const { jobs, waiting } = this.#jobs.activeOf(user);
     const whose = user ?? 'users without a name';
     const left = activeJobsMax - (this.#jobs.activeCount - jobs);
-    const share = this.#shareOf(parent);
+    const share = this.#shareOf(user, parent);
     const most = Math.min((share / USER_SHARE) * activeJobsPerUserMax, share * left);
     if (jobs >= Math.ceil(most))
       return this.#refuse(
         'user-jobs',
         `${jobs} jobs of ${whose} are active at this scheduler, the most that it holds for one user${jobs < activeJobsPerUserMax ? ' at present' : ''}`,
       );
-    const waitingMax = this.#waitingTasksMax(parent);
+    const waitingMax = this.#waitingTasksMax(user, parent);
     if (waiting + tasks <= waitingMax && tasks <= userWaitingTasksMax) return undefined;
     if (tasks > userWaitingTasksMax)
       return {
@@ -170,7 +170,7 @@ export class Overload implements JobListener {
     const tooMuch = this.#refusalOfShare(user, 0, parent);
     if (tasks > 0 && tooMuch !== undefined) return tooMuch;
     const { waiting } = this.#jobs.activeOf(user);
-    const most = this.#waitingTasksMax(parent);
+    const most = this.#waitingTasksMax(user, parent);
     if (tasks === 0 || waiting + tasks <= most) return undefined;
     const whose = user ?? 'users without a name';
     return this.#refuse(
@@ -179,8 +179,8 @@ export class Overload implements JobListener {
     );
   }
 
-  #waitingTasksMax(parent: string | undefined): number {
-    return withLevels(this.#limits.userWaitingTasksMax, this.#jobs.levelUnder(parent));
+  #waitingTasksMax(user: string | undefined, parent: string | undefined): number {
+    return withLevels(this.#limits.userWaitingTasksMax, this.#jobs.levelUnder(parent, user));
   }
 
   #refuse(cause: OverloadReason, message: string): Refusal {
