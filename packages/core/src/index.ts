@@ -234,6 +234,7 @@ export * from './structures/points.js';
 export * from './structures/query-budget.js';
 export * from './structures/slices.js';
 export * from './structures/table.js';
+export * from './structures/thinning.js';
 export * from './system/cgroup-limits.js';
 export { makeFolder } from './system/folders.js';
 export * from './system/http-address.js';

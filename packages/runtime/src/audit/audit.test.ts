@@ -18,13 +18,18 @@ describe('an audit log', () => {
   const written: AuditEntry[] = [];
   let audit: Audit;
   let owner: string | undefined;
+  let key = 'ci';
+  let now = 0;
 
   beforeEach(() => {
     written.length = 0;
     owner = undefined;
+    key = 'ci';
+    now = 0;
     audit = new Audit({
       write: (entry) => written.push(entry),
-      keyOf: () => 'ci',
+      keyOf: () => key,
+      clock: () => now,
       ownerOf: () => owner,
       nameOf: () => 'client:ci.x',
       addressOf: () => '10.0.0.7',
@@ -88,6 +93,38 @@ describe('an audit log', () => {
     audit.recordAnswer(CLIENT, { type: 'jobDetail', request: 3 } as unknown as Message, 's0');
     expect(written).toMatchObject([{ action: 'describeShares', outcome: 'refused', code: 'not-allowed' }]);
   });
+
+  it.each(MESSAGE_TYPES.filter((type) => rightsFor(type).length > 0))(
+    'is not filled by refusals of %s, of which it has a part and their number',
+    (type) => {
+      const long = 'x'.repeat(100_000);
+      const fields = {
+        id: long,
+        key: long,
+        worker: long,
+        scheduler: long,
+        user: long,
+        spec: { name: long, user: long },
+      };
+      const refuse = (request: number): void => {
+        const message = { type, request, ...fields } as unknown as Message;
+        audit.asked(CLIENT, message);
+        if (request % 2 === 0) audit.forbidden(CLIENT, message, 's0');
+        else audit.recordAnswer(CLIENT, { type: 'refused', request, code: 'bad-job' } as Message, 's0');
+      };
+      for (let request = 1; request <= 40_000; request++) refuse(request);
+      expect(JSON.stringify(written).length).toBeLessThan(4_000_000);
+      expect(written.length).toBeLessThan(1_100);
+      expect(written.at(-1)).toMatchObject({ refusals: expect.any(Number) });
+      key = 'other';
+      refuse(40_002);
+      expect(written.at(-1)).toMatchObject({ key: 'other', outcome: 'refused' });
+      key = 'ci';
+      now += 60_000;
+      refuse(40_004);
+      expect(written.at(-1)).not.toHaveProperty('refusals');
+    },
+  );
 
   it('has every request that needs the right to submit or to operate', () => {
     const changing = MESSAGE_TYPES.filter((type) =>

@@ -1,4 +1,4 @@
-import { type Address, type Message, PENDING_CODE } from '@goshawk/core';
+import { type Address, LIMITS, type Message, type Millis, PENDING_CODE, Thinning } from '@goshawk/core';
 
 /** One audited request: the requester, the action and the outcome. */
 export interface AuditEntry {
@@ -34,6 +34,13 @@ const ACTIONS: Readonly<Partial<Record<Message['type'], string>>> = {
 /** Maximum number of requests that await an answer. The oldest is dropped first and its answer is not audited. */
 const PENDING_MAX = 100_000;
 
+/**
+ * Refusals of one key in this time that are all recorded. A refusal changes nothing and costs its client little, so a flood of them
+ * would soon fill the log.
+ */
+const REFUSALS_MAX = 1_000;
+const REFUSALS_MS: Millis = 60_000;
+
 interface AuditSources {
   readonly write: (entry: AuditEntry) => void;
   readonly keyOf: (client: Address) => string | null;
@@ -41,6 +48,8 @@ interface AuditSources {
   readonly ownerOf: (client: Address, type: Message['type']) => string | undefined;
   readonly nameOf: (client: Address) => string;
   readonly addressOf: (client: Address) => string | undefined;
+  /** Monotonic; default: that of the process. */
+  readonly clock?: () => Millis;
 }
 
 /**
@@ -52,6 +61,9 @@ export class Audit {
   readonly #pending = new Map<string, Message>();
   /** Requests that were recorded as pending, oldest first; a client repeats them until they are written. */
   readonly #unwritten = new Set<string>();
+
+  /** Refusals by key. */
+  readonly #refusals = new Thinning<string | null>(REFUSALS_MAX, REFUSALS_MS);
 
   constructor(sources: AuditSources) {
     this.#sources = sources;
@@ -96,8 +108,11 @@ export class Audit {
   }
 
   #write(client: Address, message: Message, end: Pick<AuditEntry, 'outcome' | 'code'>, by: string): void {
-    const { write, keyOf, nameOf, addressOf, ownerOf } = this.#sources;
+    const { write, keyOf, nameOf, addressOf, ownerOf, clock } = this.#sources;
     const owner = ownerOf(client, message.type);
+    const now = (clock ?? (() => performance.now()))();
+    const refusals = end.outcome === 'refused' ? this.#refusals.count(keyOf(client), now) : 0;
+    if (refusals === undefined) return;
     write({
       schema: 'goshawk.audit/1',
       at: new Date().toISOString(),
@@ -109,6 +124,7 @@ export class Audit {
       ...about(message),
       ...(owner === undefined ? {} : { user: owner }),
       ...end,
+      ...(refusals > 0 ? { refusals } : {}),
     });
   }
 }
@@ -132,7 +148,11 @@ function about(message: Message): object {
       ['user', message.type === 'submit' ? spec?.user : fields.user],
       ['on', fields.on],
       ['deadlineMs', fields.deadlineMs],
-    ].filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value)),
+    ].flatMap(([name, value]): [unknown, unknown][] => {
+      // A refused job is not validated, and its name may have megabytes.
+      if (typeof value === 'string') return [[name, value.slice(0, LIMITS.nameLengthMax)]];
+      return typeof value === 'number' || typeof value === 'boolean' ? [[name, value]] : [];
+    }),
   );
 }
 

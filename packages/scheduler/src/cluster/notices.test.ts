@@ -44,6 +44,29 @@ describe('events that only the scheduler knows', () => {
     expect(reported(bench)).toEqual([]);
   });
 
+  test('of one user are thinned out, so that those of others are not dropped', () => {
+    const bench = joined();
+    bench.scheduler.notice('limit-reached', 'new jobs are refused', bench.now);
+    const miss = (user: string, count: number): void => {
+      for (let job = 0; job < count; job++) {
+        const { number } = bench.accept({ user, tasks: [{ sleep: 1 }], deadline: 1 });
+        bench.scheduler.wake('deadline', number, bench.now);
+      }
+    };
+    bench.now = 10;
+    miss('mal', 3_000);
+    miss('ann', 2);
+    const texts: string[] = [];
+    for (let part = reported(bench); part.length > 0; part = reported(bench)) {
+      texts.push(...part.map(({ text }) => text));
+      stored(bench, part.at(-1)!.number);
+    }
+    expect(texts[0]).toBe('new jobs are refused');
+    expect(texts.filter((text) => text.includes('of ann'))).toHaveLength(2);
+    expect(texts.filter((text) => text.includes('of mal')).length).toBeLessThan(40);
+    expect(texts.join()).toContain('this is number 2048 in ten minutes');
+  });
+
   test('are sent in parts', () => {
     const bench = joined();
     const all = Array.from({ length: 2 * LIMITS.noticesPerMessageMax + 1 }, (_, at) => `event ${at}`);

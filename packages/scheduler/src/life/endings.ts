@@ -290,7 +290,8 @@ export function deadlinePassed(s: SchedulerState, job: Job, now: Millis): void {
   if (!job.hasEnded && !job.cancelling) {
     const { name, user } = job.spec;
     const whose = user === undefined ? '' : ` of ${user}`;
-    s.notices.add('deadline-missed', `job ${job.id} (${name})${whose} missed its deadline`, job.deadlineAt);
+    const text = `job ${job.id} (${name})${whose} missed its deadline`;
+    s.notices.addOfUser(user, 'deadline-missed', text, job.deadlineAt, now);
   }
   abandonIfLate(s, job, now);
 }
