@@ -6,6 +6,7 @@ export const BENCHES = [
   'ends',
   'fidelity',
   'hops',
+  'incidents',
   'peers',
   'python',
   'scaling',

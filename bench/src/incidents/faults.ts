@@ -134,6 +134,12 @@ export function limitFiles(pid: number, journal: string): void {
   execFileSync('prlimit', ['--pid', `${pid}`, `--fsize=${size}:${size}`]);
 }
 
+/** Leaves a process this many more descriptors than it has open; the hard limit stays, so that it can be raised again. */
+export function limitDescriptors(pid: number, free: number): void {
+  const limit = readdirSync(`/proc/${pid}/fd`).length + free;
+  execFileSync('prlimit', ['--pid', `${pid}`, `--nofile=${limit}:`]);
+}
+
 /** Delays each sync of a process by this time. @returns a function that stops it */
 export async function slowDisk(
   site: IncidentCluster,

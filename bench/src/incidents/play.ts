@@ -10,81 +10,165 @@ interface IncidentSteps {
   make(): unknown;
   /** Carries out the runbook. */
   end(): unknown;
-  /**
-   * Returns when the incident is over; default: when the alert ends. Alerts about the last minutes end later than that.
-   */
-  isOver?(): unknown;
+  /** Id of the job that the incident affects, for the `JOB` of its command. */
+  job?(): string;
 }
 
-/** An incident that pages an operator. */
+/** What a command of the user or the operator prints. */
+interface Told {
+  /** `JOB` is replaced by the id of the affected job. */
+  readonly command: readonly string[];
+  readonly says: RegExp;
+  /** The scheduler to ask beside central. */
+  readonly via?: string;
+  /** It is about what has happened, so it does not end. */
+  readonly stays?: true;
+}
+
+/** An incident, and how an operator learns what it is, and that it is over. */
 export interface Incident {
   readonly name: string;
   /** The name of a rule in `deploy/monitoring/alerts.yml`, which fires within two minutes. */
   readonly alert: string;
+  /** The rule is about the last minutes, so it ends later than the incident. `alerts.test.yml` tests its end. */
+  readonly lingers?: true;
   /** A line of the logs that names the cause. */
-  readonly cause: RegExp;
+  readonly log: RegExp;
+  /** An event of `goshawk events`; undefined: nothing happens to a member, a journal or a limit. */
+  readonly event?: RegExp;
+  /** What `why` or the refused command says; undefined: nothing waits and nothing is refused. */
+  readonly told?: Told;
+  /** What `/readyz` of these processes says; that of all others says `ready`. */
+  readonly unready?: Readonly<Record<string, RegExp>>;
   /** The command that ends the incident, as documented for the alert in docs/MONITORING.md. */
   readonly runbook: string;
+  /** What it needs, besides Prometheus. */
+  readonly needs?: 'mount' | 'postgres' | 'prlimit' | 'strace';
+  /** The long test plays it; `npm run bench -- incidents` plays all. */
+  readonly isTested?: true;
   /** Builds the cluster in which the incident happens. */
   build(site: IncidentCluster): Promise<IncidentSteps>;
 }
 
 export interface IncidentResult {
   readonly name: string;
-  readonly alert: string;
-  /** Time between the incident and the alert. */
-  readonly alertMs: Millis | undefined;
+  /** Time between the incident and the last sign of it; undefined: some are missing. */
+  readonly toldMs: Millis | undefined;
+  /** Time between the runbook's command and the end of the last sign. */
+  readonly endMs: Millis | undefined;
+  /** What was seen. */
+  readonly signs: Readonly<Record<string, string>>;
+  /** Signs that did not appear, or did not end. */
+  readonly missing: readonly string[];
   /** Other alerts that fired by then. */
   readonly others: readonly string[];
-  readonly cause: string | undefined;
-  readonly runbook: string;
-  /** Time between the runbook's command and the end of the alert. */
-  readonly endMs: Millis | undefined;
 }
 
-const FIRES_WITHIN_MS = 120_000;
-const ENDS_WITHIN_MS = 120_000;
+const WITHIN_MS = 120_000;
 
 /**
- * Causes an incident in a dedicated cluster, waits for its alert, carries out the runbook, and waits for the end of the
- * alert.
+ * Causes an incident in a dedicated cluster, waits for all signs of it, carries out the runbook, and waits for their end.
  */
 export async function play(
-  { name, alert, cause, runbook, build }: Incident,
+  incident: Incident,
   site: IncidentCluster,
   note: (line: string) => void = () => {},
 ): Promise<IncidentResult> {
-  const { processes, make, end, isOver } = await build(site);
-  await site.watch(processes);
+  const { name, alert } = incident;
+  const steps = await incident.build(site);
+  await site.watch(steps.processes);
+  const signs = new Signs(incident, site, () => steps.job?.() ?? '');
   note(`${name}: begins`);
-  const madeAt = performance.now();
-  await make();
-  let others: string[] = [];
-  const alertMs = await within(FIRES_WITHIN_MS - (performance.now() - madeAt), madeAt, async () => {
-    const firing = await site.alerts.firing();
-    others = [...firing].filter((each) => each !== alert).sort();
-    return firing.has(alert) && site.logged(cause).length > 0;
-  });
-  note(`${name}: ${alertMs === undefined ? 'no alert' : `alert after ${Math.round(alertMs / 1_000)} s`}`);
-  const line = site.logged(cause)[0];
-  const base = { name, alert, alertMs, others, cause: line, runbook };
-  if (alertMs === undefined) return { ...base, endMs: undefined };
-  const endedAt = performance.now();
-  await end();
-  const endMs = await within(ENDS_WITHIN_MS, endedAt, async () => {
-    if (isOver === undefined) return !(await site.alerts.firing()).has(alert);
-    await isOver();
-    return true;
-  });
-  note(`${name}: ${endMs === undefined ? 'did not end' : `ended after ${Math.round(endMs / 1_000)} s`}`);
-  return { ...base, endMs };
+  const toldMs = await within(steps.make, () => signs.haveBegun());
+  note(`${name}: ${toldMs === undefined ? `not told: ${signs.missing}` : `told after ${seconds(toldMs)}`}`);
+  const others = [...(await site.alerts.firing())].filter((each) => each !== alert).sort();
+  const endMs = toldMs === undefined ? undefined : await within(steps.end, () => signs.haveEnded());
+  if (toldMs !== undefined)
+    note(
+      `${name}: ${endMs === undefined ? `did not end: ${signs.missing}` : `ended after ${seconds(endMs)}`}`,
+    );
+  return { name, toldMs, endMs, signs: signs.seen, missing: signs.missing, others };
 }
 
-async function within(ms: Millis, since: Millis, isSo: () => Promise<boolean>): Promise<Millis | undefined> {
-  const until = performance.now() + ms;
-  while (performance.now() < until) {
+function seconds(ms: Millis): string {
+  return `${Math.round(ms / 1_000)} s`;
+}
+
+/** The signs of one incident. */
+class Signs {
+  readonly #incident: Incident;
+  readonly #site: IncidentCluster;
+  readonly #job: () => string;
+  seen: Record<string, string> = {};
+  missing: string[] = [];
+
+  constructor(incident: Incident, site: IncidentCluster, job: () => string) {
+    this.#incident = incident;
+    this.#site = site;
+    this.#job = job;
+  }
+
+  /** Checks commands only when all else is there, because they start a process. */
+  async haveBegun(): Promise<boolean> {
+    const { alert, log, told, unready = {} } = this.#incident;
+    this.missing = [];
+    this.#note('alert', (await this.#site.alerts.firing()).has(alert) ? alert : undefined);
+    this.#note('log', this.#site.logged(log)[0]);
+    const ready = await this.#site.readiness();
+    const wrong = Object.entries(ready).filter(([name, text]) => !(unready[name] ?? /^ready$/).test(text));
+    const said = Object.keys(unready).map((name) => `${name}: ${ready[name]}`);
+    this.#note('readyz', wrong.length === 0 ? said.join('; ') || 'ready' : undefined, wrong.join('; '));
+    if (told !== undefined && this.missing.length === 0) await this.#ask(told);
+    return this.missing.length === 0;
+  }
+
+  async haveEnded(): Promise<boolean> {
+    const { alert, lingers, event, told } = this.#incident;
+    this.missing = [];
+    if (lingers !== true && (await this.#site.alerts.firing()).has(alert))
+      this.missing.push('end of the alert');
+    const ready = Object.entries(await this.#site.readiness()).filter(([, text]) => text !== 'ready');
+    if (ready.length > 0) this.missing.push(`readyz: ${ready.join('; ')}`);
+    if (event !== undefined)
+      this.#note(
+        'event',
+        (await this.#site.events()).find((text) => event.test(text)),
+      );
+    if (
+      told !== undefined &&
+      told.stays !== true &&
+      this.missing.length === 0 &&
+      told.says.test(await this.#run(told))
+    )
+      this.missing.push('end of what is told');
+    return this.missing.length === 0;
+  }
+
+  async #ask(told: Told): Promise<void> {
+    const text = await this.#run(told);
+    this.#note('told', told.says.exec(text)?.[0], text);
+  }
+
+  #run({ command, via }: Told): Promise<string> {
+    return this.#site.told(
+      command.map((word) => (word === 'JOB' ? this.#job() : word)),
+      via,
+    );
+  }
+
+  #note(sign: string, found: string | undefined, instead = ''): void {
+    if (found === undefined) this.missing.push(instead === '' ? sign : `${sign}: ${instead}`);
+    else this.seen[sign] ??= found;
+  }
+}
+
+/** @returns the time after `act` begins at which it is so; undefined: never within two minutes */
+async function within(act: () => unknown, isSo: () => Promise<boolean>): Promise<Millis | undefined> {
+  const since = performance.now();
+  await act();
+  while (performance.now() < since + WITHIN_MS) {
     if (await isSo().catch(() => false)) return performance.now() - since;
-    await pause(250);
+    await pause(500);
   }
   return undefined;
 }

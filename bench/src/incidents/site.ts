@@ -1,10 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Daemon, Daemons, runGoshawk } from '@goshawk/cli/testing';
-import { type Cluster, connect } from '@goshawk/client';
+import { type Cluster, connect, type JobSubmission } from '@goshawk/client';
 import { freePort } from '@goshawk/journal/testing';
 import { allJoined, until } from '../daemons.js';
 import { Prometheus } from './prometheus.js';
+
+type TaskInput = NonNullable<Extract<JobSubmission['tasks'], readonly unknown[]>>[number];
 
 /** How a daemon is started: arguments, environment, and arguments of Node. */
 export interface How {
@@ -13,9 +15,14 @@ export interface How {
   readonly nodeArgs?: readonly string[];
   /** Central's endpoint, where it is not the usual one. */
   readonly centralUrl?: string;
-  /** Data folder of a scheduler, where it is not the usual one. */
+  /** Data folder of a member, where it is not the usual one. */
   readonly data?: string;
 }
+
+/** What `/readyz` says of a process that has ended, hangs or cannot be reached. */
+export const NO_ANSWER = 'no answer';
+const READY_MS = 1_500;
+const TOKEN = 'a-token-of-at-least-16-characters';
 
 /** A small cluster of real processes with logs, alerts and an operator's commands. */
 export class IncidentCluster {
@@ -49,7 +56,7 @@ export class IncidentCluster {
   /** Gives the cluster keys, and its HTTP servers a token. */
   async secure(): Promise<void> {
     await this.command('keygen', 'keys');
-    writeFileSync(this.#tokenFile, 'a-token-of-at-least-16-characters', { mode: 0o600 });
+    writeFileSync(this.#tokenFile, TOKEN, { mode: 0o600 });
     this.#isSecure = true;
   }
 
@@ -69,7 +76,8 @@ export class IncidentCluster {
 
   /** Starts the process, or restarts it at the same addresses. */
   async central(how: How = {}): Promise<void> {
-    const args = ['--http', `127.0.0.1:${this.#httpPort}`, ...this.#options('central', how)];
+    const place = ['--http', `127.0.0.1:${this.#httpPort}`, '--data-folder', join(this.folder, 'central')];
+    const args = [...place, ...this.#options('central', how)];
     if (args.includes('--bind')) {
       const daemon = await this.daemons.start('central', ['central', ...args], how.env, how.nodeArgs);
       this.daemons.url = daemon.endpoint;
@@ -84,7 +92,8 @@ export class IncidentCluster {
   }
 
   async worker(name: string, how: How = {}): Promise<void> {
-    const options = ['--cpus', '2', '--data-folder', join(this.folder, name)];
+    const own = ['--attribute', `node=${name}`, '--data-folder', how.data ?? join(this.folder, name)];
+    const options = ['--cpus', '2', ...own];
     await this.#member('worker', name, [...options, ...this.#options('worker', how)], how);
   }
 
@@ -113,6 +122,51 @@ export class IncidentCluster {
 
   async kill(...names: readonly string[]): Promise<void> {
     await Promise.all(names.map((name) => this.daemon(name).kill()));
+  }
+
+  /** Kills processes that do not return. */
+  async remove(...names: readonly string[]): Promise<void> {
+    await this.kill(...names);
+    for (const name of names) this.#byName.delete(name);
+  }
+
+  /** Submits a task that only this worker may run. @returns the id of the job */
+  async pinned(worker: string, run: TaskInput = { sleep: 600_000 }): Promise<string> {
+    await using client = await this.client();
+    return (await client.submit({ require: { node: worker }, tasks: [run] })).id;
+  }
+
+  /** Runs a command, which may fail. @param via scheduler to ask beside central @returns all that it printed */
+  async told(words: readonly string[], via?: string): Promise<string> {
+    const url = via === undefined ? this.url : `${this.url},${this.daemon(via).endpoint}`;
+    const keys = this.#isSecure ? { GOSHAWK_KEYS: this.keysOf('client') } : {};
+    const environment = { GOSHAWK_CLUSTER: url, XDG_STATE_HOME: this.folder, ...keys };
+    const { stdout, stderr } = await runGoshawk(words, environment, { cwd: this.folder });
+    return `${stdout}${stderr}`;
+  }
+
+  /** Texts of the cluster's events. */
+  async events(): Promise<string[]> {
+    await using client = await this.client();
+    return (await client.events({})).events.map(({ text }) => text);
+  }
+
+  /** What `/readyz` of each process says. */
+  async readiness(): Promise<Record<string, string>> {
+    const names = [...this.#byName.keys()];
+    const said = await Promise.all(names.map((name) => this.#readinessOf(name)));
+    return Object.fromEntries(names.map((name, index) => [name, said[index]!]));
+  }
+
+  async #readinessOf(name: string): Promise<string> {
+    const headers = this.#isSecure ? { authorization: `Bearer ${TOKEN}` } : {};
+    try {
+      const url = `${await this.daemons.httpAddressOf(name)}/readyz`;
+      const response = await fetch(url, { headers, signal: AbortSignal.timeout(READY_MS) });
+      return (await response.text()).trim();
+    } catch {
+      return NO_ANSWER;
+    }
   }
 
   /** Runs a command of the operator. @returns what it printed */

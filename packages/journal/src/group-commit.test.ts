@@ -55,6 +55,21 @@ describe('group commit', () => {
     expect(reported.counts).toEqual([1, 3]);
   });
 
+  test('reports another problem of the same kind, but not other numbers in it', () => {
+    const { commits, reported } = setUp();
+    const problems = ['no answer', 'no answer', 'too many connections', undefined] as const;
+    for (const problem of problems) commits.setState('away', problem);
+    for (const free of [5, 4, 3]) commits.setState('full', `${free} MiB are free`);
+    commits.setState('full', 'jobs.mdb was removed', true);
+    expect(reported.states).toEqual([
+      { kind: 'away', message: 'no answer' },
+      { kind: 'away', message: 'too many connections' },
+      { kind: 'open' },
+      { kind: 'full', message: '5 MiB are free' },
+      { kind: 'full', message: 'jobs.mdb was removed', isLost: true },
+    ]);
+  });
+
   test('reports for how long a hung disk has written nothing', async () => {
     const { commits, turn, clock } = setUp();
     clock.now = 1_000;

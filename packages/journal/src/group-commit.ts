@@ -288,10 +288,16 @@ export abstract class GroupCommit {
   }
 
   #change(state: JournalState): void {
-    if (this.state.kind === 'failed' || this.state.kind === state.kind) return;
+    const before = this.state;
+    if (before.kind === 'failed') return;
     this.state = state;
-    this.listener?.stateChanged(state);
+    if (before.kind !== state.kind || wordsOf(before) !== wordsOf(state)) this.listener?.stateChanged(state);
   }
+}
+
+/** Returns the message without numbers, such as the free space, which changes all the time. */
+function wordsOf(state: JournalState): string {
+  return 'message' in state ? state.message.replaceAll(/\d+/g, '') : '';
 }
 
 /** Finds the entry at a place. Places are in ascending order. */

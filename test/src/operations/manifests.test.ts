@@ -19,6 +19,8 @@ interface Service {
   readonly network_mode?: string;
   readonly networks?: readonly string[];
   readonly tmpfs?: readonly string[];
+  readonly command?: readonly string[];
+  readonly volumes?: readonly string[];
   readonly pid?: string;
   readonly ports?: readonly string[];
   readonly deploy?: { readonly resources: { readonly limits: { readonly pids?: number } } };
@@ -192,6 +194,33 @@ it('Kubernetes pods that drain nodes and set sizes have keys that permit nothing
       'goshawk-http-token-hash',
     ]);
   }
+});
+
+it('Kubernetes pods have only the hash of the token of the metrics', () => {
+  const pods = podsIn(...PODS);
+  const secretsOf = (volumes: (typeof pods)[number][1]['volumes'] = []) =>
+    volumes.flatMap(({ secret }) => secret?.secretName ?? []);
+  for (const [name, { volumes }] of pods)
+    expect(secretsOf(volumes), name).not.toContain('goshawk-http-token');
+  expect(
+    pods.filter(([, { volumes }]) => secretsOf(volumes).includes('goshawk-http-token-hash')),
+  ).not.toEqual([]);
+});
+
+it('of the services of Compose, only Prometheus has the token of the metrics, and others its hash', () => {
+  const script = services.keys!.command![0]!;
+  const given = [...script.matchAll(/put \d+ (\/keys\/\S*http\.token) ([\w$/]+)/g)].map(
+    ([, from, to]) => `${from} ${to}`,
+  );
+  expect(given).toEqual([
+    '/keys/hashed/http.token /for/$$role',
+    '/keys/http.token /for/monitoring',
+    '/keys/hashed/http.token /for/dashboard',
+  ]);
+  const readers = Object.entries(services).filter(([, { volumes = [] }]) =>
+    volumes.some((volume) => volume.startsWith('monitoring-token:')),
+  );
+  expect(readers.map(([name]) => name)).toEqual(['keys', 'prometheus']);
 });
 
 it('Kubernetes pods have separate, limited /tmp folders', () => {

@@ -55,6 +55,25 @@ it('counts attempt numbers that were skipped', () => {
   ]);
 });
 
+it('says why the task failed that ended last, and not why one that completed failed before', () => {
+  const lastOf = (state: string) => {
+    const last = {
+      task: 3,
+      state,
+      attempts: 2,
+      worker: 'w1',
+      waitedMs: 100,
+      ranMs: 800,
+      error: 'exit code 1',
+    };
+    const job = explained({ ...ENDED, state }, { last });
+    return explanationOf(job, { now: 0, cutoff: undefined }).parts.find(({ label }) => label === 'last')!
+      .lines[0];
+  };
+  expect(lastOf('failed')).toMatch(/^task 3 ended last.* on w1 in attempt 2; it failed: exit code 1$/);
+  expect(lastOf('completed')).toMatch(/ on w1 in attempt 2$/);
+});
+
 it('says when a job begins', () => {
   const wait = { stage: 'tasks', index: 0, reason: 'begin', tasks: 1, waitedMs: 10_000 };
   const job = { state: 'waiting', beginAt: 125_000 };

@@ -331,14 +331,15 @@ function sumLine({ phase, tasks, meanMs, maxMs }: WaitSum, started: number): str
 }
 
 function lastLine(
-  { task, waitedMs, ranMs, worker, endedMs, attempts }: TaskExplanation,
+  { task, state, waitedMs, ranMs, worker, endedMs, attempts, error }: TaskExplanation,
   hasEnded: boolean,
 ): string {
+  const failed = state === 'failed' && error !== undefined ? `; it failed: ${error}` : '';
   const where = worker === undefined ? '' : ` on ${worker}`;
   const again = attempts > 1 ? ` in attempt ${attempts}` : '';
   const when = endedMs === undefined ? '' : `, at ${formatDuration(endedMs)}`;
   const so = hasEnded ? '' : ' so far';
-  return `task ${task} ended last${so}${when}: waited ${formatDuration(waitedMs)}, ran ${formatDuration(ranMs ?? 0)}${where}${again}`;
+  return `task ${task} ended last${so}${when}: waited ${formatDuration(waitedMs)}, ran ${formatDuration(ranMs ?? 0)}${where}${again}${failed}`;
 }
 
 function skippedLines({ skippedNumbers }: Explained): string[] {

@@ -103,7 +103,7 @@ const WHY_REFUSED: Readonly<Record<string, string>> = {
   jobs: 'the limit of active jobs (--active-jobs-max) is reached',
   memory: 'active jobs have used up the memory',
   user: 'a user has reached the limit of waiting tasks (--user-waiting-tasks-max)',
-  'user-jobs': `a user has reached the built-in limit of ${formatCount(LIMITS.activeJobsPerUserMax)} active jobs per user and scheduler`,
+  'user-jobs': `a user has as many active jobs as this scheduler holds for one user: three quarters of what others leave of --active-jobs-max, and at most ${formatCount(LIMITS.activeJobsPerUserMax)}`,
   journal: 'the journal accepts no new jobs',
 };
 

@@ -32,6 +32,7 @@ import { isLoopbackEndpoint } from '../loopback.js';
 import { openTracing, type Tracing } from '../tracing/index.js';
 import { checkAddressConflict, endOnAddressConflict } from './address-conflict.js';
 import { watchClock } from './clock-watch.js';
+import { DescriptorWatch } from './descriptor-watch.js';
 import { droppedLogLines } from './logging.js';
 import { endWhenMoved } from './moved.js';
 
@@ -146,6 +147,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     onFatal: (error) => fail(error),
   });
   watchClock(options.logger, () => host.now(), ended);
+  new DescriptorWatch(options.logger).begin(ended);
   followKeys(options, mailbox, ended, (about) =>
     auditFile?.write(auditedEvent('keys', role, { outcome: 'done', ...about })),
   );
@@ -310,13 +312,14 @@ function refusal(error: unknown, option = ''): unknown {
 const STARTING: RoleView = { notReady: ['it is starting'], readings: () => ({}) };
 
 /**
- * Returns the messages for `/readyz` before the process joins a cluster.
+ * Returns the messages for `/readyz` of a process that is in no cluster.
  * @param cause if known
+ * @param lost endpoint of the central that has welcomed it before
  */
-export function joinMessages(cause: string | undefined): readonly string[] {
-  return [
-    cause === undefined ? 'it has not joined its cluster yet' : `it has not joined its cluster: ${cause}`,
-  ];
+export function joinMessages(cause: string | undefined, lost?: string): readonly string[] {
+  if (cause !== undefined) return [`it has not joined its cluster: ${cause}`];
+  if (lost === undefined) return ['it has not joined its cluster yet'];
+  return [`it has lost its cluster: central at ${lost} does not answer; running tasks continue`];
 }
 
 /** Party 0 of a process: central, a scheduler, or its first worker. */

@@ -332,15 +332,19 @@ function observe(
   const areMembers = (): boolean => machines.every(({ isMember }) => isMember);
   const whyNot = () =>
     taken.find(({ problem }, at) => problem !== undefined && !machines[at]!.isMember)?.problem;
+  let lost: string | undefined;
   process.show(() => ({
-    notReady: areMembers() ? [] : joinMessages(whyNot() ?? process.refusalBy(central)),
+    notReady: areMembers() ? [] : joinMessages(whyNot() ?? process.refusalBy(central), lost),
     readings: () => workerReadings(machines, tallies),
   }));
   const joined = whenJoined(areMembers, process.ended, options);
   const isSilent = (): boolean => machines.some((worker) => worker.isCentralSilent(process.host.now()));
   const consequence = 'running tasks continue, short tasks come from schedulers, long tasks do not start';
   watchCentral({ logger, ended: process.ended }, central, isSilent, consequence);
-  void joined.then(() => logger.info({ workers: machines.length }, 'workers have joined the cluster'));
+  void joined.then(() => {
+    lost = central;
+    logger.info({ workers: machines.length }, 'workers have joined the cluster');
+  });
   return joined;
 }
 
