@@ -10,6 +10,7 @@ import type { Kind } from './kinds.js';
 import type { Limits } from './limits.js';
 import { STRETCH } from './order.js';
 import type { Placement } from './placement.js';
+import type { Precedence } from './precedence.js';
 import type { Queue } from './queue.js';
 import type { Starting } from './starting.js';
 import type { Waiting } from './waiting.js';
@@ -28,10 +29,11 @@ export class Backfill {
   readonly #reservations: Reservations;
   readonly #gangs: Gangs;
   readonly #starting: Starting;
+  readonly #precedence: Precedence;
   /** The time since which a stage that fits nowhere has been the first of its user. */
   #firstSince: ReadonlyMap<StageView, Millis> = new Map();
 
-  constructor(queue: Queue, placement: Placement, starting: Starting) {
+  constructor(queue: Queue, placement: Placement, starting: Starting, precedence: Precedence) {
     this.#waiting = queue.waiting;
     this.#queue = queue;
     this.#limits = queue.limits;
@@ -41,6 +43,7 @@ export class Backfill {
     this.#reservations = placement.reservations;
     this.#gangs = placement.gangs;
     this.#starting = starting;
+    this.#precedence = precedence;
   }
 
   /** Makes reservations for the first stages that fit nowhere, if they are worth the room that stays idle. */
@@ -72,7 +75,7 @@ export class Backfill {
   #startReserved(draft: Draft, now: Millis): void {
     for (const stage of this.#reservations.stagesBefore) {
       const kind = gangSize(stage) > 1 ? this.#waiting.kindOf(stage) : undefined;
-      if (kind !== undefined && this.#limits.mayRun(kind, now))
+      if (kind !== undefined && this.#limits.mayRun(kind, now) && this.#precedence.has(stage.job))
         this.#starting.startTogether(stage, draft, now);
     }
   }
@@ -88,7 +91,7 @@ export class Backfill {
     for (const { stage, needs } of this.#waiting.firstReservable(kinds, CONTENDERS_MAX)) {
       if (stuck.length === RESERVATIONS_MAX) break;
       if (!this.#hasWaited(stage, now) && !this.#queue.isNearLatest(stage, now)) continue;
-      if (this.#reservations.of(stage) !== undefined) continue;
+      if (this.#reservations.of(stage) !== undefined || !this.#precedence.has(stage.job)) continue;
       if (needs.together > 1 ? this.#gangs.holds(stage) : !needs.isBlocked && this.#free.hasRoom(stage))
         continue;
       stuck.push(stage);

@@ -1,12 +1,16 @@
 import type { Millis } from '@goshawk/core';
-import type { ClusterView, Draft, StageView, WorkerView } from '../contract.js';
+import type { ClusterView, Draft, PolicyContext, StageView, WorkerView } from '../contract.js';
 import { fitsNow, gangSize, isPreferredAt } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
 import type { Lending, Offer } from './lending.js';
 import type { Placement } from './placement.js';
+import type { Precedence } from './precedence.js';
 import { Preemption } from './preemption.js';
 import type { JobState, Queue } from './queue.js';
 import type { Starting } from './starting.js';
+
+/** Stages of one user that one plan tries in vain before it tries only a random sample of the others. */
+const MISSES_MAX = 64;
 
 /** Serves jobs that have reached their latest start, and preempts other tasks for them if necessary. */
 export class Deadlines {
@@ -15,10 +19,21 @@ export class Deadlines {
   readonly #placement: Placement;
   readonly #starting: Starting;
   readonly #lending: Lending;
+  readonly #precedence: Precedence;
+  readonly #context: PolicyContext;
   readonly #preemption = new Preemption();
 
-  constructor(queue: Queue, placement: Placement, starting: Starting, lending: Lending) {
+  constructor(
+    queue: Queue,
+    placement: Placement,
+    starting: Starting,
+    lending: Lending,
+    precedence: Precedence,
+    context: PolicyContext,
+  ) {
+    this.#context = context;
     this.#lending = lending;
+    this.#precedence = precedence;
     this.#queue = queue;
     this.#reservations = placement.reservations;
     this.#placement = placement;
@@ -40,7 +55,7 @@ export class Deadlines {
     }
   }
 
-  /** Serves jobs at their latest start before all others, preempting tasks if necessary. */
+  /** Serves jobs at their latest start before all others, preempting tasks if necessary, unless their users are too far ahead. */
   serve(cluster: ClusterView, draft: Draft, now: Millis): void {
     const urgent: { readonly stage: StageView; readonly startAt: Millis }[] = [];
     let next = Number.POSITIVE_INFINITY;
@@ -56,7 +71,15 @@ export class Deadlines {
     }
     if (next < Number.POSITIVE_INFINITY) draft.again(Math.max(now + 1, next));
     urgent.sort((one, other) => one.startAt - other.startAt || one.stage.id - other.stage.id);
-    for (const { stage } of urgent) this.#startUrgent(stage, cluster, draft, now);
+    const misses = new Map<string, number>();
+    for (const { stage } of urgent) {
+      const { user } = stage.job;
+      const missed = misses.get(user) ?? 0;
+      const isTried = missed < MISSES_MAX || this.#context.random() < MISSES_MAX / urgent.length;
+      if (!isTried || !this.#precedence.has(stage.job)) continue;
+      this.#startUrgent(stage, cluster, draft, now);
+      if (stage.waiting > 0) misses.set(user, missed + 1);
+    }
   }
 
   #dropForced({ waiting }: JobState): void {

@@ -28,6 +28,7 @@ import { Lending } from './lending.js';
 import type { Limits } from './limits.js';
 import { stageCount } from './order.js';
 import { Placement } from './placement.js';
+import { Precedence } from './precedence.js';
 import { Queue } from './queue.js';
 import { Serving } from './serving.js';
 import { Starting } from './starting.js';
@@ -56,6 +57,7 @@ class Goshawk implements CentralPolicy {
   readonly #blocked: Blocked;
   readonly #starting: Starting;
   readonly #deadlines: Deadlines;
+  readonly #precedence: Precedence;
   readonly #backfill: Backfill;
   readonly #serving: Serving;
   /** Capacity on which the current shares and due times are based. */
@@ -67,7 +69,8 @@ class Goshawk implements CentralPolicy {
     const waiting = new Waiting(this.#sharesByUser);
     const shares = new UserShares(waiting);
     const lending = new Lending(this.#estimates, shares, placement.reservations, waiting, context);
-    const queue = new Queue(waiting, this.#estimates, placement, lending, context);
+    this.#precedence = new Precedence(waiting, shares);
+    const queue = new Queue(waiting, this.#estimates, placement, lending, this.#precedence, context);
     const starting = new Starting(queue, placement, (run, now) => this.#entered(run, now));
     this.#placement = placement;
     this.#free = placement.free;
@@ -79,8 +82,8 @@ class Goshawk implements CentralPolicy {
     this.#lending = lending;
     this.#blocked = new Blocked(waiting, queue.limits);
     this.#starting = starting;
-    this.#deadlines = new Deadlines(queue, placement, starting, lending);
-    this.#backfill = new Backfill(queue, placement, starting);
+    this.#deadlines = new Deadlines(queue, placement, starting, lending, this.#precedence, context);
+    this.#backfill = new Backfill(queue, placement, starting, this.#precedence);
     this.#serving = new Serving(queue, placement, starting, shares, lending);
   }
 
@@ -136,11 +139,13 @@ class Goshawk implements CentralPolicy {
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
     this.#measure(cluster, now);
+    this.#precedence.planBegins(now);
     this.#placement.planBegins(cluster.capacity);
     this.#limits.planBegins(now);
     if (this.#waiting.size > 0) this.#serve(cluster, draft, now);
     else this.#reservations.renew();
     this.#blocked.planEnds();
+    this.#precedence.planEnds(now);
     const again = this.#limits.planEnds(now);
     if (again !== undefined) draft.again(again);
   }

@@ -20,6 +20,7 @@ import {
   workLeft,
 } from './order.js';
 import type { Placement } from './placement.js';
+import type { Precedence } from './precedence.js';
 import { isServedBefore } from './users-in-order.js';
 import type { Waiting } from './waiting.js';
 
@@ -44,6 +45,7 @@ export class Queue {
   readonly limits: Limits;
   readonly estimates: RunTimeEstimates;
   readonly #reservations: Reservations;
+  readonly #precedence: Precedence;
   readonly #context: PolicyContext;
   readonly #longTimes = new LongTimes();
   readonly #jobs = new Map<JobView, JobState>();
@@ -58,9 +60,11 @@ export class Queue {
     estimates: RunTimeEstimates,
     placement: Placement,
     lending: Lending,
+    precedence: Precedence,
     context: PolicyContext,
   ) {
     this.waiting = waiting;
+    this.#precedence = precedence;
     this.limits = new Limits(context, waiting, placement.free, lending);
     this.estimates = estimates;
     this.#reservations = placement.reservations;
@@ -226,10 +230,10 @@ export class Queue {
     return !this.needsPreferred(stage, now) || isPreferredAt(stage.job, worker);
   }
 
-  /** Whether the time until the latest start of its job is shorter than its run time. */
+  /** Whether the time until the latest start of its job, which may go before others then, is shorter than its run time. */
   isNearLatest(stage: StageView, now: Millis): boolean {
     const state = this.#jobs.get(stage.job);
-    if (state?.latest === undefined || state.isHopeless) return false;
+    if (state?.latest === undefined || state.isHopeless || !this.#precedence.has(stage.job)) return false;
     return state.latest.startAt - now <= this.estimates.taskMs(stage, now);
   }
 }

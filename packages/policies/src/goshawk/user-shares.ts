@@ -50,6 +50,11 @@ export class UserShares {
     }
   }
 
+  /** Mean run time of tasks, weighted by what they received; 0: no task has ended. */
+  get turnMs(): Millis {
+    return this.#turnMs;
+  }
+
   /** The share of the user; if none of its tasks has started, that of users who are served now. */
   of(user: QueuedUser): number {
     return user.task === undefined ? this.#served : user.share;

@@ -1,0 +1,80 @@
+import type { Millis } from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Need, PolicyBench } from '../testing.fixture.js';
+
+const USERS = ['ann', 'mal'] as const;
+type User = (typeof USERS)[number];
+
+/** Jobs that a user keeps submitting. */
+interface Habit {
+  readonly taskMs: Millis;
+  /** Time from submission to deadline, beyond the run time, as a part of it; undefined: no deadline. */
+  readonly slack?: number | undefined;
+  readonly tasks?: number;
+  readonly gang?: boolean;
+  readonly mayLend?: boolean;
+}
+
+/** Runs the jobs of two users who always have some waiting. @returns the part of the cluster that each gets in the second half */
+function partsOf(workers: number, habits: Readonly<Record<User, Habit>>): Readonly<Record<User, number>> {
+  const bench = new PolicyBench('goshawk', workers, { context: { cutoffMs: 10_000 } });
+  const [shortestMs, longestMs] = [Math.min, Math.max].map((of) =>
+    of(...USERS.map((user) => habits[user].taskMs)),
+  );
+  const stepMs = Math.max(shortestMs! / 4, longestMs! / 100);
+  const untilMs = 24 * longestMs!;
+  const got = { ann: 0, mal: 0 };
+  let last = 0;
+  const submit = (user: User): void => {
+    const { taskMs, slack, tasks = 1, gang = false, mayLend = true } = habits[user];
+    const deadlineAt = slack === undefined ? Number.POSITIVE_INFINITY : bench.now + (1 + slack) * taskMs;
+    const facts: Need = { user, tasks, gang, mayLend, estimateMs: taskMs, long: taskMs > 10_000, deadlineAt };
+    bench.report(++last, facts);
+  };
+  for (; bench.now < untilMs; bench.now += stepMs) {
+    const waiting = { ann: 0, mal: 0 };
+    for (const { user, stages } of bench.books.everyJob())
+      if ([...stages].some((stage) => stage.waiting > 0)) waiting[user as User]++;
+    for (const user of USERS) for (let count = waiting[user]; count < 2 * workers; count++) submit(user);
+    bench.settle();
+    for (const run of [...bench.books.workers].flatMap(({ runs }) => runs)) {
+      if (run.borrower !== undefined) continue;
+      if (bench.now > untilMs / 2) got[run.stage.job.user as User]++;
+      if (bench.now - run.startedAt - run.pausedMs(bench.now) >= run.stage.estimateMs)
+        bench.books.end(run, 'done', bench.now);
+    }
+  }
+  return { ann: got.ann / (got.ann + got.mal), mal: got.mal / (got.ann + got.mal) };
+}
+
+describe('a user whose jobs always are at their latest start', () => {
+  const taskMs = fc.constantFrom(2_000, 10_000, 60_000, 300_000);
+  const victim = fc.record({ taskMs });
+  const attacker = fc.record({
+    taskMs,
+    slack: fc.constantFrom(0.015, 0.1, 1),
+    tasks: fc.integer({ min: 1, max: 3 }),
+    gang: fc.boolean(),
+    mayLend: fc.boolean(),
+  });
+
+  test('gets no more than its share', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 3, max: 6 }), victim, attacker, (workers, ann, mal) => {
+        expect(partsOf(workers, { ann, mal }).ann).toBeGreaterThan(0.33);
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  test('goes before others until it is ahead of its share', () => {
+    const bench = new PolicyBench('goshawk', 4);
+    bench.need(1, { user: 'ann', tasks: 8, estimateMs: 1_000 });
+    bench.now = 1_000;
+    bench.end(1);
+    bench.need(2, { user: 'mal', tasks: 3, estimateMs: 1_000, deadlineAt: 2_005 });
+    for (let end = 0; end < 3; end++) bench.end(1);
+    expect(bench.count(2)).toBe(3);
+  });
+});
