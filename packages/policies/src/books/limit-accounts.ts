@@ -21,16 +21,24 @@ export const UNTIL_KNOWN: UserLimits = { running: 0 };
 /** Tolerance for sums of decimal fractions. */
 const ROUNDING = 1e-6;
 
-/** Number of tasks of these amounts that the accounts still admit. */
-export function roomIn(accounts: readonly Account[], amounts: readonly number[]): number {
+/**
+ * The limit for a job that stands this many running tasks under the first: each level may add as much again. The tasks above
+ * wait for it and may fill their own room, so it always finds its own.
+ */
+function withLevels(limit: number, level: number): number {
+  return limit * (1 + level);
+}
+
+/** Number of tasks of these amounts, of a job of this level, that the accounts still admit. */
+export function roomIn(accounts: readonly Account[], amounts: readonly number[], level: number): number {
   let room = Number.POSITIVE_INFINITY;
   for (const { limits, used } of accounts)
     for (const [at, name] of RUNNING_LIMITS.entries()) {
       const limit = limits[name];
       if (limit !== undefined && amounts[at]! > 0)
-        room = Math.min(room, Math.max(0, Math.floor((limit - used[at]!) / amounts[at]! + ROUNDING)));
+        room = Math.min(room, Math.floor((withLevels(limit, level) - used[at]!) / amounts[at]! + ROUNDING));
     }
-  return room;
+  return Math.max(0, room);
 }
 
 /** Adds the amounts of tasks to all accounts; subtracts them for a negative number. */
@@ -58,12 +66,18 @@ function round(amount: number): number {
 }
 
 /** The limit that blocks the next tasks, for `why`. Tasks admitted before them count, although they still wait. */
-export function bindingOf(accounts: readonly Account[], amounts: readonly number[], tasks: number): string {
+export function bindingOf(
+  accounts: readonly Account[],
+  amounts: readonly number[],
+  tasks: number,
+  level: number,
+): string {
   for (const { title, limits, used, running } of accounts)
     for (const [at, name] of RUNNING_LIMITS.entries()) {
-      const limit = limits[name];
       if (limits === UNTIL_KNOWN)
         return 'central has just started, and starts no tasks of users with limits until it knows all that run';
+      const ownLimit = limits[name];
+      const limit = ownLimit && withLevels(ownLimit, level);
       if (limit === undefined || used[at]! + tasks * amounts[at]! <= limit * (1 + ROUNDING)) continue;
       const gang = tasks > 1 ? `, and the ${tasks} tasks of a gang start together` : '';
       // Limits are not computed again when admitted tasks start, so the sentence must be true before and after.

@@ -12,6 +12,8 @@ interface Terms {
   firstAmountsOf(needs: Needs): readonly number[];
   /** CPUs that the running tasks of the user make unusable beyond their amounts. */
   extraCpusOf(user: string): number;
+  /** Number of running tasks above the job, each of which submitted the next job. */
+  levelOf(of: Pick<BookedJob, 'parent' | 'user'>): number;
   /** 0: so many tasks fit now; 1: they would fit if nothing else ran; 2: they never fit. */
   rankOf(needs: Needs, together: number): number;
 }
@@ -23,6 +25,8 @@ interface Claim {
   /** Amounts of one task. */
   readonly amounts: readonly number[];
   readonly firstAmounts: readonly number[];
+  /** Level of its jobs, which the same task has submitted, if any. */
+  readonly level: number;
 }
 
 /**
@@ -111,7 +115,8 @@ export class LimitPool {
     const claims = Array.from(this.#all(), (group): Claim => {
       const { user, needs } = group;
       const [amounts, firstAmounts] = [terms.amountsOf(needs), terms.firstAmountsOf(needs)];
-      return { group, accounts: terms.accountsOf(user), amounts, firstAmounts };
+      const level = terms.levelOf(group);
+      return { group, accounts: terms.accountsOf(user), amounts, firstAmounts, level };
     });
     const charged = new Set(claims.flatMap(({ accounts }) => accounts));
     const users = new Set<string>();
@@ -233,24 +238,26 @@ function isBefore(one: JobView, other: JobView): boolean {
 }
 
 function keyOf({ job, gang, part }: BookedStage, wanted: number): string {
-  return `${job.long} ${job.priority} ${part === 'pilots'} ${gang ? wanted : ''} ${job.user}`;
+  const { match = '', task = '', worker = '' } = job.parent ?? {};
+  const under = `${match} ${task} ${worker}`;
+  return `${job.long} ${job.priority} ${part === 'pilots'} ${gang ? wanted : ''} ${under} ${job.user}`;
 }
 
 /** Admits as many tasks of the stage as the limits permit. */
-function admit({ group, accounts, amounts: own, firstAmounts }: Claim, stage: BookedStage): number {
+function admit({ group, accounts, amounts: own, firstAmounts, level }: Claim, stage: BookedStage): number {
   const wanted = stage.limitTasks;
   let amounts = firstAmounts;
-  let room = roomIn(accounts, amounts);
+  let room = roomIn(accounts, amounts, level);
   // A task alone may start even if it blocks more than the limit.
   if (room === 0 && group.together === 1 && amounts !== own && accounts.every(usesNoCpus)) {
     amounts = own;
-    room = Math.min(1, roomIn(accounts, own));
+    room = Math.min(1, roomIn(accounts, own, level));
   }
   const tasks = group.isGang && room < wanted ? 0 : Math.min(wanted, room);
   charge(accounts, amounts, tasks);
   group.admitted += tasks;
   if (tasks < wanted) {
-    const reason = bindingOf(accounts, amounts, group.isGang ? wanted : 1);
+    const reason = bindingOf(accounts, amounts, group.isGang ? wanted : 1, level);
     group.held = { job: stage.job, reason };
   }
   return tasks;

@@ -1,7 +1,8 @@
-import { amountOf, GPU, parseUsers, Random } from '@goshawk/core';
+import { amountOf, GPU, LIMITS, parseUsers, Random } from '@goshawk/core';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { OWNER, PolicyBench } from '../testing.fixture.js';
-import type { BookedStage } from './entries.js';
+import type { BookedRun, BookedStage } from './entries.js';
 import { checkBooks } from './invariants.js';
 
 function benchOf(workers: number, users: object, slots = 1): PolicyBench {
@@ -9,6 +10,12 @@ function benchOf(workers: number, users: object, slots = 1): PolicyBench {
   const bench = new PolicyBench('goshawk', workers, { slots, capacity });
   bench.books.grant(parseUsers(JSON.stringify(users), 'users.json'));
   return bench;
+}
+
+/** The run as its task names it to the job that it submits. */
+function nameOf(run: BookedRun) {
+  run.match ||= ++run.worker.match;
+  return { job: run.stage.job.name, task: 0, worker: run.worker.name, match: run.match };
 }
 
 function running(bench: PolicyBench, user: string): number {
@@ -67,6 +74,73 @@ describe('limits of users', () => {
     bench.report(3, { tasks: 9, user: 'cleo', demand: { cpu: 1 } });
     bench.settle();
     expect(running(bench, 'cleo')).toBe(4);
+  });
+
+  test('never keep jobs waiting for ever that running tasks wait for', () => {
+    const users: Readonly<Record<string, (limits: object) => object>> = {
+      user: (limits) => ({ ann: limits }),
+      everyone: (limits) => ({ '*': limits }),
+      project: (limits) => ({ ann: { project: 'p' }, '@p': limits }),
+    };
+    const shape = fc.record({
+      most: fc.integer({ min: 1, max: 4 }),
+      of: fc.constantFrom('running', 'cpus', 'memory'),
+      whose: fc.constantFrom(...Object.keys(users)),
+      // Each job is submitted by a task of the one before it, or by nobody.
+      jobs: fc.array(
+        fc.record({
+          depth: fc.integer({ min: 0, max: LIMITS.nestedMax }),
+          tasks: fc.integer({ min: 1, max: 3 }),
+        }),
+        { minLength: 1, maxLength: 4 },
+      ),
+      restarts: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(shape, ({ most, of, whose, jobs, restarts }) => {
+        const limits = { [of]: of === 'memory' ? most * 10 : most };
+        const bench = benchOf(60, users[whose]!(limits));
+        const need = { user: 'ann', demand: { cpu: 1, memory: 10 } };
+        const submit = (number: number, tasks: number, by?: BookedRun) =>
+          bench.need(number, { ...need, tasks, ...(by === undefined ? {} : { parent: nameOf(by) }) });
+        const depths = new Map<number, number>();
+        const children = new Map<BookedRun, number>();
+        let made = 0;
+        for (const { depth, tasks } of jobs) {
+          depths.set(++made, depth);
+          submit(made, tasks);
+        }
+        for (let steps = 0; bench.books.runCount > 0; steps++) {
+          expect(steps).toBeLessThan(2_000);
+          const runs = [...bench.books.workers].flatMap((worker) => worker.runs);
+          const submitter = runs.find((run) => depths.get(run.stage.job.number)! > 0 && !children.has(run));
+          if (submitter !== undefined) {
+            depths.set(++made, depths.get(submitter.stage.job.number)! - 1);
+            children.set(submitter, made);
+            submit(made, made % 5 === 0 ? 2 : 1, submitter);
+            continue;
+          }
+          const over = runs.find((run) => bench.books.job(OWNER, children.get(run) ?? -1) === undefined);
+          expect(over).toBeDefined();
+          bench.books.end(over!, 'done', bench.now);
+          if (restarts) bench.books.grant(parseUsers(JSON.stringify(users[whose]!(limits)), 'users.json'));
+          bench.settle();
+        }
+        expect([...bench.books.jobs]).toEqual([]);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test('admit a job of a running task beyond the limit by one level, and nothing else', () => {
+    const bench = benchOf(8, { ann: { running: 1 } });
+    bench.need(1, { user: 'ann' });
+    const parent = nameOf(bench.runOf(1));
+    bench.need(2, { tasks: 3, user: 'ann' });
+    bench.need(3, { tasks: 3, user: 'ann', parent });
+    expect([bench.count(1), bench.count(2), bench.count(3)]).toEqual([1, 0, 1]);
+    bench.end(1);
+    expect([bench.count(2), bench.count(3)]).toEqual([0, 1]);
   });
 
   test('also apply to tasks that waited before the operator set them', () => {

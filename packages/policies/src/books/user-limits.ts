@@ -165,11 +165,13 @@ export class RunningLimits {
    * of arrival. The cost grows with the admitted and running tasks of the pool, not with all that wait.
    *
    * @param capacity of the cluster
+   * @param levelOf returns the number of running tasks above a job, each of which submitted the next job
    * @param show sets how many of a stage's tasks the policy sees
    */
   allot(
     feasible: FeasibleWorkers<BookedWorker>,
     capacity: Vector,
+    levelOf: (of: Pick<BookedJob, 'parent' | 'user'>) => number,
     show: (stage: BookedStage, tasks: number) => void,
   ): void {
     for (const { stages } of this.#released)
@@ -185,6 +187,7 @@ export class RunningLimits {
           accountsOf: (user) => cached(byUser, user, () => this.#accountsOf(user, accounts)),
           amountsOf: (needs) => this.#amountsOf(needs),
           firstAmountsOf: (needs) => this.#firstAmountsOf(needs, capacity),
+          levelOf,
           extraCpusOf: (user) => this.#fragments.of(user),
           rankOf: (needs, together) => rankOf(needs, together, feasible, fits),
         },
