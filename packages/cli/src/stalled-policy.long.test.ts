@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,9 +16,9 @@ test.each([
   ['a timer', STALLS, `plan(cluster) { ${HAS_JOBS} setTimeout(() => { ${LOOP} }, 10); }, update() {}`],
   ['plan', ENDS, `plan(cluster) { ${HAS_JOBS} process.exit(0); }, update() {}`],
   [
-    'update',
+    'update, again after a restart,',
     ENDS,
-    `plan() {}, update(changes) { if (changes.some(({ kind }) => kind === 'opened')) process.abort(); }`,
+    `plan() {}, update(changes) { if (changes.some(({ kind }) => kind === 'opened')) process.kill(process.pid, 'SIGKILL'); }`,
   ],
 ])('a policy that in %s %s is replaced by goshawk', async (_, why, methods) => {
   const folder = await mkdtemp(join(tmpdir(), 'goshawk-stall-'));
@@ -55,13 +56,46 @@ test.each([
   }
 });
 
+test('central restarts with its policy if somebody kills it, and a policy that blocks its exit does not outlive it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'goshawk-killed-'));
+  const file = join(folder, 'lasts.mjs');
+  const pidFile = join(folder, 'pid');
+  await writeFile(
+    file,
+    `
+    import { writeFileSync } from 'node:fs';
+    process.on('exit', () => { ${LOOP} });
+    export default { title: 'x', declares: false, options: {}, make: () => {
+      writeFileSync(${JSON.stringify(pidFile)}, String(process.pid));
+      return { update() {}, plan(cluster) { ${HAS_JOBS} throw new Error('in order of arrival'); } };
+    } };`,
+  );
+  const pid = async () => Number(await readFile(pidFile, 'utf8'));
+  const isAlive = (of: number) => existsSync(`/proc/${of}`);
+  const cluster = await TestCluster.start(['--workers', '1', '--schedulers', '1', '--policy', file]);
+  let last = 0;
+  try {
+    const first = await pid();
+    process.kill(first, 'SIGKILL');
+    await expect.poll(pid).not.toBe(first);
+    expect((await cluster.goshawk(['submit', '--sleep', '10ms', '--wait'])).exitCode).toBe(0);
+    expect((await cluster.goshawk(['why'])).stderr).not.toMatch(/central runs the policy goshawk/);
+    last = await pid();
+    expect(isAlive(last)).toBe(true);
+  } finally {
+    await cluster.stop();
+    await removeFolder(folder);
+  }
+  expect(isAlive(last)).toBe(false);
+});
+
 test('exceptions of a policy in timers and promises are counted as its own, and end no central', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'goshawk-throws-'));
   const file = join(folder, 'throws.mjs');
   await writeFile(
     file,
     `
-    setTimeout(() => { throw new Error('from the module'); }, 300);
+    for (const ms of [0, 300]) setTimeout(() => { throw new Error('from the module'); }, ms);
     export default { title: 'x', declares: false, options: {}, make: () => ({
       update() {},
       plan(cluster, draft) {
@@ -80,13 +114,25 @@ test('exceptions of a policy in timers and promises are counted as its own, and 
       },
     }) };`,
   );
-  const cluster = await TestCluster.start(['--workers', '1', '--schedulers', '1', '--policy', file]);
+  const estimator = join(folder, 'late.mjs');
+  await writeFile(
+    estimator,
+    `export default { title: 'x', make: () => ({
+      name: 'x', savedCharactersMax: 1, weigh() {}, learn() {}, save() {}, load() {},
+      predict() { setTimeout(() => { throw undefined; }, 1); return { kind: 'unknown' }; },
+    }) };`,
+  );
+  const modules = ['--policy', file, '--estimator', estimator];
+  const cluster = await TestCluster.start(['--workers', '1', '--schedulers', '1', ...modules]);
   try {
     for (let i = 0; i < 3; i++)
       expect((await cluster.goshawk(['submit', '--sleep', '10ms', '--wait'])).exitCode).toBe(0);
     const log = await readFile(join(cluster.folder, 'data', 'logs', 'central.log'), 'utf8');
     expect(log).toMatch(/"event":"policy-failed".*"failures":16/);
     expect(log.match(/"msg":"central is up"/g)).toHaveLength(1);
+    const ofScheduler = await readFile(join(cluster.folder, 'data', 'logs', 's0.log'), 'utf8');
+    expect(ofScheduler).toMatch(/"event":"estimator-failed".*late\.mjs.*"failures":2/);
+    expect(ofScheduler.match(/"msg":"scheduler is up"/g)).toHaveLength(1);
   } finally {
     await cluster.stop();
     await removeFolder(folder);

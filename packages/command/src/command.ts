@@ -10,6 +10,9 @@ export interface Positionals<Word = string | JobWord> {
   readonly afterDashes: readonly string[] | undefined;
 }
 
+/** `checked`: other processes run the custom modules that this one loads, so it ignores their handlers. `run`: this process does. */
+export type ModuleUse = 'checked' | 'run';
+
 export interface Command<S extends OptionSpecs = OptionSpecs> {
   readonly name: string;
   /** Usage of the words in help: `ID`, `[ID]` for an optional word, `ID…` for any number. `ID` is a job. */
@@ -25,6 +28,8 @@ export interface Command<S extends OptionSpecs = OptionSpecs> {
   readonly options: S;
   /** Whether the command starts a cluster, joins one with another option, or needs none: it rejects `--cluster`. */
   readonly needsNoCluster?: boolean;
+  /** Set if errors in timers and promises of custom modules must not end this process. */
+  readonly modules?: ModuleUse;
   /**
    * @param origins origin of the value of each option, by name
    * @returns the exit code; undefined means `ExitCode.done`
@@ -51,7 +56,7 @@ type WordIn<Words extends string> = Words extends `${'[' | ''}ID${'' | '…' | '
  * (`JobWord`) if `words` begins with ID.
  */
 export function defineCommand<const S extends Record<string, OptionSpec>, const Words extends string = ''>(
-  command: Partial<Pick<Command<S>, 'examples' | 'completes' | 'needsNoCluster'>> &
+  command: Partial<Pick<Command<S>, 'examples' | 'completes' | 'needsNoCluster' | 'modules'>> &
     Pick<Command<S>, 'name' | 'describe' | 'options'> & {
       readonly words?: Words;
       run(

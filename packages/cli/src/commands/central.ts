@@ -29,6 +29,7 @@ export const centralCommand = defineCommand({
     ],
   ],
   needsNoCluster: true,
+  modules: 'checked',
   options: { ...options, ...POLICY_OPTIONS, ...others },
   async run(context, options) {
     const policy =
@@ -83,6 +84,16 @@ async function parseSettings(text: string, cwd: string): Promise<PolicySettings>
     throw new InputError('bad-option', '--settings: not valid policy settings', '', { cause: error });
   }
   const { policy } = settings.preset.decidedBy;
-  if (isLoaded(policy)) await (await import('@goshawk/command/policy')).loadPolicy(policy, cwd);
+  if (isLoaded(policy)) await loadRunPolicy(policy, cwd);
   return settings;
+}
+
+/** Loads the policy that this process runs. */
+async function loadRunPolicy(policy: string, cwd: string): Promise<void> {
+  const [{ holdLaterFailures }, { loadPolicy }] = await Promise.all([
+    import('@goshawk/runtime'),
+    import('@goshawk/command/policy'),
+  ]);
+  holdLaterFailures(policy);
+  await loadPolicy(policy, cwd);
 }

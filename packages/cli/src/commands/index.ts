@@ -95,9 +95,9 @@ export const GOSHAWK: Program = {
   all: allCommands,
   namedIn: commandsNamedIn,
   named: commandNamed,
-  loadModules: async (options, cwd) =>
+  loadModules: async (options, cwd, use) =>
     namesModules(options)
-      ? (await import('@goshawk/command/policy')).withCustomModules(options, cwd)
+      ? (await import('@goshawk/command/policy')).withCustomModules(options, cwd, use)
       : options,
 };
 

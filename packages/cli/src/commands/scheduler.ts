@@ -19,6 +19,7 @@ export const schedulerCommand = defineCommand({
     ],
   ],
   needsNoCluster: true,
+  modules: 'run',
   options: SCHEDULER_OPTIONS,
   async run(context, options) {
     const folder = options.dataFolder && resolve(context.cwd, options.dataFolder);

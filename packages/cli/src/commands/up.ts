@@ -45,7 +45,6 @@ import type { FolderClaim } from '@goshawk/journal';
 import type { RunAs } from '@goshawk/runtime';
 import { someNames } from '../jobs/words.js';
 import { otherPeople } from '../local/other-people.js';
-import { ignoreLaterFailures } from '../local/watched-central.js';
 import { onePolicy } from './central.js';
 import { auditLogOf, httpOptions, notifyOptions } from './daemon-options.js';
 import { outliveTerminal } from './outlive-terminal.js';
@@ -57,6 +56,7 @@ export const upCommand = defineCommand({
     ['goshawk up --workers 20', 'then, in another terminal: goshawk submit --tasks 200 --sleep 50ms --wait'],
   ],
   needsNoCluster: true,
+  modules: 'checked',
   options: {
     workers: {
       type: 'count',
@@ -132,7 +132,6 @@ export const upCommand = defineCommand({
     shadowNames(options.shadow);
     parseAttributes(options.attribute);
     const policy = policySettings(options, onePolicy(options.policy));
-    await ignoreLaterFailures(policy);
     sizeOfWorker(options);
     const users = options.users === undefined ? undefined : resolve(context.cwd, options.users);
     // Reports a mistake in the file here rather than in central's log.

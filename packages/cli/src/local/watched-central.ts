@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { type Context, ExitCode, flagsFor, START_FOLDER, whenAborted, whenOrphaned } from '@goshawk/command';
 import { CENTRAL_OPTIONS, type DaemonIsUp } from '@goshawk/command/cluster';
 import { exitCodeOfSignal, type PolicySettings } from '@goshawk/core';
-import { isCustomPolicy, presetNamed } from '@goshawk/policies';
+import { presetNamed } from '@goshawk/policies';
 import type { ReplacedPolicy } from '@goshawk/runtime';
 
 /** Signal with which a central ends itself whose policy does not return. */
@@ -12,6 +12,8 @@ const STALLED = 'SIGUSR2';
 const REPLACEMENT = 'goshawk';
 /** Tells a central that a parent watches it: which policy it replaces and why, in JSON, or nothing. */
 const WATCHED = '_GOSHAWK_WATCHED_POLICY';
+/** Signal that ends a process from outside: an operator or the kernel, short of memory, sent it. */
+const KILLED = 'SIGKILL';
 /** A central that ends unexpectedly within this time (ms) after its start would end again and again. */
 const EARLY_MS = 60_000;
 /** Secrets that have no option. */
@@ -30,7 +32,8 @@ export function watchedBy(
 
 /**
  * Runs central in a child process, because a custom policy that never returns also blocks signals and restarts from within. If
- * that happens, or the policy ends the process, starts central again at the same address with the policy `goshawk`.
+ * that happens, or the policy ends the process, starts central again at the same address with the policy `goshawk`. If somebody
+ * kills central soon after its start, it gets one more try, because this is hardly the policy's doing.
  *
  * @returns the exit code
  */
@@ -39,9 +42,10 @@ export async function watchCentral(
   options: Options,
   policy: PolicySettings,
 ): Promise<number> {
-  await ignoreLaterFailures(policy);
   let current = policy;
   let bind = options.bind;
+  let hasToldUp = false;
+  let wasKilled = false;
   for (let replaced: ReplacedPolicy | undefined; ; ) {
     const args = flagsFor(CENTRAL_OPTIONS, {
       ...options,
@@ -63,13 +67,13 @@ export async function watchCentral(
       },
     });
     child.stdin.on('error', () => {});
-    const isFirst = replaced === undefined;
     let upAt = Number.NEGATIVE_INFINITY;
     createInterface({ input: child.stdout }).once('line', (line) => {
       const isUp = JSON.parse(line) as DaemonIsUp;
       bind = isUp.endpoint;
       upAt = performance.now();
-      if (isFirst && context.global.json) context.json(isUp);
+      if (!hasToldUp && context.global.json) context.json(isUp);
+      hasToldUp = true;
     });
     const ended = new Promise<number | NodeJS.Signals>((resolve, reject) => {
       child.on('error', reject).on('close', (code, signal) => resolve(signal ?? code ?? ExitCode.failed));
@@ -82,25 +86,19 @@ export async function watchCentral(
     });
     const how = await ended;
     const isStopped = how === 0 || context.interrupted.aborted || isOrphaned;
-    const endsEarly = isFirst && performance.now() - upAt < EARLY_MS;
+    const endsEarly = replaced === undefined && performance.now() - upAt < EARLY_MS;
     if (isStopped || (how !== STALLED && !endsEarly)) {
       process.stdin.destroy();
       return typeof how === 'number' ? how : (exitCodeOfSignal(how) ?? ExitCode.failed);
+    }
+    if (how === KILLED && !wasKilled) {
+      wasKilled = true;
+      continue;
     }
     const why = how === STALLED ? 'did not return from a call' : `ended its process (${how})`;
     replaced = { name: policy.policy, why };
     current = { ...policy, policy: REPLACEMENT, preset: presetNamed(REPLACEMENT) };
   }
-}
-
-/**
- * Keeps a process that has loaded a custom policy, to check it, from ending because of the policy's timers and promises. Central
- * reports these errors.
- */
-export async function ignoreLaterFailures({ preset }: PolicySettings): Promise<void> {
-  if (!isCustomPolicy(preset)) return;
-  const { laterFailures } = await import('@goshawk/runtime');
-  laterFailures(preset.decidedBy.policy, () => {});
 }
 
 /** Without the settings of this command, which the child receives as flags. */

@@ -12,6 +12,7 @@ import {
 } from '@goshawk/core';
 import { addCustomPolicy } from '@goshawk/policies';
 import { addCustomEstimator } from '@goshawk/predictor';
+import type { ModuleUse } from '../command.js';
 import { isCustom } from '../module-names.js';
 import { findPapers } from './papers.js';
 
@@ -19,23 +20,49 @@ import { findPapers } from './papers.js';
  * Loads the custom policies and estimators that options name. Absolute paths then identify estimators, also
  * within the cluster.
  *
+ * @param use see `modules` of commands
  * @throws InputError for a file that is missing, throws, or breaks the contract
  */
 export async function withCustomModules<O extends Readonly<Record<string, unknown>>>(
   options: O,
   cwd: string,
+  use?: ModuleUse,
+): Promise<O> {
+  if (use === undefined) return loadAll(options, cwd, () => {});
+  const { holdLaterFailures } = await import('@goshawk/runtime');
+  const before = process.listeners('exit');
+  try {
+    return await loadAll(options, cwd, holdLaterFailures);
+  } finally {
+    // Handlers of a module that others run must not block the exit of this process.
+    if (use === 'checked')
+      for (const added of process.listeners('exit')) if (!before.includes(added)) process.off('exit', added);
+  }
+}
+
+/** @param loads called with the absolute path of each file before it is loaded */
+async function loadAll<O extends Readonly<Record<string, unknown>>>(
+  options: O,
+  cwd: string,
+  loads: (path: string) => void,
 ): Promise<O> {
   const { policy, estimator, shadow } = options;
   if (typeof policy === 'string') {
     for (const entry of listed(policy)) {
-      await loadPolicy(entry.split(':')[0]!, cwd);
+      const [name] = entry.split(':') as [string];
+      if (isCustom(name)) loads(resolve(cwd, name));
+      await loadPolicy(name, cwd);
     }
   }
   const found: Record<string, string> = {};
   for (const [flag, text] of Object.entries({ estimator, shadow })) {
     if (typeof text !== 'string') continue;
     const names = listed(text).map((name) => (isCustom(name) ? resolve(cwd, name) : name));
-    for (const name of names) if (isCustom(name)) await loadCustomEstimator(name);
+    for (const name of names) {
+      if (!isCustom(name)) continue;
+      loads(name);
+      await loadCustomEstimator(name);
+    }
     found[flag] = names.join(',');
   }
   return { ...options, ...found };

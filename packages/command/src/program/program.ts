@@ -1,4 +1,4 @@
-import type { Command } from '../command.js';
+import type { Command, ModuleUse } from '../command.js';
 
 /**
  * The commands that a command line may name. The parser and help access commands only through this interface.
@@ -30,8 +30,13 @@ export interface Program {
   /**
    * Loads the modules that options name, before the command runs.
    *
+   * @param use see `modules` of commands
    * @returns the options with the final names of the modules
    * @throws InputError for a module that cannot be loaded
    */
-  loadModules<O extends Readonly<Record<string, unknown>>>(options: O, cwd: string): Promise<O>;
+  loadModules<O extends Readonly<Record<string, unknown>>>(
+    options: O,
+    cwd: string,
+    use: ModuleUse | undefined,
+  ): Promise<O>;
 }

@@ -153,7 +153,7 @@ async function runCommand(
   const context = contextOf(global, file, terminal);
   try {
     const { values, origins } = resolveOptions(command.options, sources);
-    const options = await program.loadModules(values, terminal.cwd);
+    const options = await program.loadModules(values, terminal.cwd, command.modules);
     for (const warning of warnings) context.note(plain(warning));
     return (await command.run(context, options, positionals, origins)) ?? ExitCode.done;
   } catch (error) {

@@ -18,7 +18,7 @@ import type { Daemon } from './daemon.js';
 import { EventBook } from './event-book.js';
 import { failureLog } from './failure-log.js';
 import { HistoryBook } from './history-book.js';
-import { laterFailures } from './later-failures.js';
+import { receiveLaterFailures } from './later-failures.js';
 import { disputeLine, otherCentralEffects, ownEndpoints, watchForOtherCentrals } from './other-centrals.js';
 import { type DaemonProcess, FIRST_PARTY, openProcess, type ProcessOptions } from './process.js';
 import { watchForStalls } from './stall-watch.js';
@@ -200,8 +200,10 @@ function serve(process: DaemonProcess, options: CentralOptions): Daemon {
   }));
   const { policy, preset } = options.settings.policy;
   if (isCustomPolicy(preset)) {
-    watchForStalls(policy, process.ended);
-    const later = laterFailures(preset.decidedBy.policy, (error) => {
+    watchForStalls(policy);
+    const later = receiveLaterFailures((module, error) => {
+      // Schedulers report the errors of estimators.
+      if (module !== preset.decidedBy.policy) return;
       failedLater++;
       policyFailed(policy, error);
     });

@@ -7,7 +7,7 @@ export type { HttpOptions } from '../http/index.js';
 export type { CentralOptions, ProblemSolver, ReplacedPolicy, SolverReply } from './central.js';
 export type { Daemon } from './daemon.js';
 export { type JournalLocation, newTag } from './journal-port.js';
-export { laterFailures } from './later-failures.js';
+export { holdLaterFailures } from './later-failures.js';
 export { createLogger } from './logging.js';
 export { type NotifyOptions, signatureOf } from './notifier.js';
 export type { CloseReason } from './process.js';

@@ -1,7 +1,7 @@
 import { thrownKinds, thrownOf } from '@goshawk/core/testing';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { isThrownIn } from './later-failures.js';
+import { expect, onTestFinished, test } from 'vitest';
+import { holdLaterFailures, isThrownIn, receiveLaterFailures } from './later-failures.js';
 
 function withStack(stack: string, fields: object = {}): Error {
   return Object.assign(new Error('x'), { stack }, fields);
@@ -44,4 +44,27 @@ test('whatever the policy throws can be judged', () => {
       expect(typeof isThrownIn('/srv/mine', thrownOf(kind))).toBe('boolean');
     }),
   );
+});
+
+test('errors are held from before the module is loaded until they are received', () => {
+  const others = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException');
+  onTestFinished(() => {
+    process.removeAllListeners('uncaughtException');
+    for (const other of others) process.on('uncaughtException', other);
+  });
+  holdLaterFailures('/srv/mine/policy.mjs');
+  holdLaterFailures('/srv/other/estimator.mjs');
+  const early = withStack('Error: x\n    at file:///srv/other/estimator.mjs:3:4');
+  const late = withStack('Error: x\n    at file:///srv/mine/policy.mjs:3:4');
+  process.emit('uncaughtException', early);
+  const received: unknown[] = [];
+  const stop = receiveLaterFailures((module, error) => received.push([module, error]));
+  process.emit('uncaughtException', late);
+  stop();
+  process.emit('uncaughtException', late);
+  expect(received).toEqual([
+    ['/srv/other/estimator.mjs', early],
+    ['/srv/mine/policy.mjs', late],
+  ]);
 });

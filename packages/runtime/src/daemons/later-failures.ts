@@ -1,23 +1,41 @@
 import { dirname } from 'node:path';
 
+/** Errors of a module that nobody has received yet, by the path of its file. */
+const held = new Map<string, unknown[]>();
+/** Maximum number of errors held for a module. A process that does not run it receives none of them. */
+const HELD_MAX = 100;
+let receiver: ((module: string, error: unknown) => void) | undefined;
+
 /**
- * Receives errors that the policy throws in timers and promises, which would end the process. Other errors do.
+ * From now on, errors that a custom module throws in timers and promises do not end the process. They are held until somebody
+ * receives them. Call it before the module is loaded, because a timer may be due at once.
  *
- * @param policy path of its file; errors in files that it imports from its folder are its own
- * @returns stops
+ * @param module path of its file; errors in files that it imports from its folder are its own
  */
-export function laterFailures(policy: string, failed: (error: unknown) => void): () => void {
-  const folder = dirname(policy);
-  const caught = (error: unknown): void => {
-    if (isThrownIn(folder, error)) return failed(error);
+export function holdLaterFailures(module: string): void {
+  if (held.size === 0) process.on('uncaughtException', caught);
+  if (!held.has(module)) held.set(module, []);
+}
+
+/** Receives the errors that are held, and later ones. @returns stops */
+export function receiveLaterFailures(failed: (module: string, error: unknown) => void): () => void {
+  receiver = failed;
+  for (const [module, errors] of held) for (const error of errors.splice(0)) failed(module, error);
+  return () => {
+    receiver = undefined;
+  };
+}
+
+function caught(error: unknown): void {
+  const module = [...held.keys()].find((path) => isThrownIn(dirname(path), error));
+  if (module === undefined) {
     process.off('uncaughtException', caught);
     // This ends the process as without a listener, with the stack and exit code 1.
     setImmediate(() => {
       throw error;
     });
-  };
-  process.on('uncaughtException', caught);
-  return () => process.off('uncaughtException', caught);
+  } else if (receiver !== undefined) receiver(module, error);
+  else if (held.get(module)!.length < HELD_MAX) held.get(module)!.push(error);
 }
 
 /** Whether code in the folder threw the value. Our own code throws only errors with a place, or of the system. */

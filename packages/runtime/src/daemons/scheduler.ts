@@ -27,6 +27,7 @@ import {
   openShared,
   sharedOutput,
 } from './journal-port.js';
+import { receiveLaterFailures } from './later-failures.js';
 import { NameTaken } from './name-taken.js';
 import { Notifier, type NotifyOptions } from './notifier.js';
 import { repeatUntil } from './now-and-then.js';
@@ -257,6 +258,8 @@ function hostWith(
     'estimator',
     'the estimator failed; the submitter’s estimate is used instead',
   );
+  const failedLater = failureLog(logger, 'estimator', 'the estimator threw in a timer or a promise');
+  void process.ended.then(receiveLaterFailures(failedLater));
   const wallOffsetMs = (): Millis => Date.now() - process.host.now();
   const notifier = options.notify && new Notifier(options.notify, logger, Date.now);
   void process.ended.then(() => notifier?.close());

@@ -35,6 +35,8 @@ setInterval(() => {
   stalledMs = beat === last ? stalledMs + BEAT_MS : 0;
   last = beat;
   if (stalledMs < ENDED_AFTER_MS) return;
+  // A handler of the policy may have caught the first signal.
+  if (stalledMs > ENDED_AFTER_MS) process.kill(process.pid, 'SIGKILL');
   log('fatal', 'the policy does not return: central exits, and restarts with the policy goshawk');
   process.kill(process.pid, 'SIGUSR2');
 }, BEAT_MS);

@@ -14,16 +14,13 @@ export const BEAT_MS = 500;
 
 /**
  * Watches the event loop from another thread. A custom policy that never returns blocks the process, including its signal
- * handlers; this thread logs that and ends the process with SIGUSR2, which tells its parent why.
+ * handlers; this thread logs that and ends the process with SIGUSR2, which tells its parent why. It watches until the process
+ * is gone, because a policy may also block its exit.
  */
-export function watchForStalls(policy: string, ended: Promise<unknown>): void {
+export function watchForStalls(policy: string): void {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const workerData: Watched = { beats, policy };
   const thread = new Worker(compiledFile('./stall-thread.js', import.meta.url), { workerData });
   thread.unref();
-  const timer = setInterval(() => Atomics.add(beats, 0, 1), BEAT_MS).unref();
-  void ended.then(() => {
-    clearInterval(timer);
-    return thread.terminate();
-  });
+  setInterval(() => Atomics.add(beats, 0, 1), BEAT_MS).unref();
 }
