@@ -172,6 +172,8 @@ export interface CentralConfig {
   readonly settings: ClusterSettings;
   /** Grants of the users (`--users`); absent: equal weights. */
   readonly users?: UserGrants | undefined;
+  /** Least number of short tasks that arrive per second during an overload; default: 100. */
+  readonly overloadedArrivals?: number | undefined;
 }
 
 /** HTTP address of a process. */

@@ -52,7 +52,7 @@ export class CentralState {
   // Tasks, and the limits of their users.
   readonly dispatcher: Dispatcher;
   readonly occupied: OccupiedPublisher;
-  readonly shedding = new LoadShedding();
+  readonly shedding: LoadShedding;
   readonly holdings = new Holdings();
   /** Whether users had limits before an earlier change. Schedulers may still enforce removed limits. */
   wereLimited = false;
@@ -72,6 +72,7 @@ export class CentralState {
     this.env = env;
     this.pulls = pulls(policy.preset);
     this.cutoff = new LearnedCutoff(settings);
+    this.shedding = new LoadShedding(config.overloadedArrivals);
     this.leases = new Leases(registry, timings);
     this.publisher = new Publisher(env, registry, settings, () => this.expected.remembered());
     this.duplicates = new DuplicateCentrals(env, registry, config);

@@ -344,6 +344,7 @@ export class Cluster {
       self: process.wire.self,
       settings: this.plan.settings,
       users: this.#grants,
+      overloadedArrivals: 0,
     };
     return new Central(config, environment) as unknown as Machine;
   }

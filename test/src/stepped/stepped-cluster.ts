@@ -79,7 +79,7 @@ export class SteppedCluster {
     const { settings } = this.#options;
     return this.#add(name, 'central', (environment, self) => {
       const loaded: CentralEnvironment = { ...environment, busyMs: () => this.#busyMs };
-      return new Central({ name: 'central', self, settings, users }, loaded);
+      return new Central({ name: 'central', self, settings, users, overloadedArrivals: 0 }, loaded);
     });
   }
 

@@ -41,6 +41,12 @@ export class LoadShedding {
   #overloadArrivals = 0;
   #sheddingSince: Millis = 0;
   #retryMs = RETRY_MS;
+  readonly #arrivalsMin: number;
+
+  /** @param arrivalsMin short tasks that arrive in each check of an overload */
+  constructor(arrivalsMin = OVERLOADED_ARRIVALS) {
+    this.#arrivalsMin = arrivalsMin;
+  }
 
   get isMatching(): boolean {
     return this.#isMatching;
@@ -62,7 +68,7 @@ export class LoadShedding {
   }
 
   #checkOverload(share: number, now: Millis): void {
-    if (share < OVERLOADED_BUSY || this.#arrived < OVERLOADED_ARRIVALS) return this.#startCounting();
+    if (share < OVERLOADED_BUSY || this.#arrived < this.#arrivalsMin) return this.#startCounting();
     this.#count();
     if (this.#checks < OVERLOADED_CHECKS) return;
     this.#overloadArrivals = this.#tasks / this.#checks;

@@ -600,10 +600,10 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'place-of-another-user',
     what: 'a client reads the place in the queue of a job of another user',
-    file: 'central/central',
+    file: 'central/queries',
     test: 'packages/central/src/central.test.ts',
-    find: 'isForeign ? undefined : job',
-    replace: 'job',
+    find: 'job.user !== only ? undefined',
+    replace: 'false ? undefined',
   },
   {
     name: 'bytes-exported-as-an-object',
