@@ -7,7 +7,7 @@ import { INCIDENTS } from './incidents/table.js';
 import { Folder, fail, note, readOptions } from './script.js';
 
 /**
- * Makes incidents on small clusters of real processes beside a real Prometheus. Prints for each what told it, and when the last
+ * Makes incidents on small clusters of real processes beside a real Prometheus. Prints for each its signs, and when the last
  * sign of it began and ended. Some need root, strace or PostgreSQL.
  *
  *     npm run bench -- incidents --only worker-killed --logs FOLDER
@@ -44,20 +44,20 @@ async function lane(): Promise<void> {
 }
 await Promise.all(Array.from({ length: options.atOnce }, lane));
 const results = chosen.flatMap(({ name }) => played.get(name) ?? []);
-const columns = ['incident', 'alert', '`/readyz`', 'told after, s', 'over after, s'];
-const rows = results.map(({ name, signs, toldMs, endMs }) => [
+const columns = ['incident', 'alert', '`/readyz`', 'noticed after, s', 'over after, s'];
+const rows = results.map(({ name, signs, noticedMs, endMs }) => [
   name,
   signs.alert ?? 'missing',
   (signs.readyz ?? '').replaceAll(/: [^;]*(;|$)/g, '$1') || 'ready',
-  seconds(toldMs),
+  seconds(noticedMs),
   seconds(endMs),
 ]);
 if (options.json) console.log(JSON.stringify(results, undefined, 2));
 else process.stdout.write(`${table([columns, ...rows.map((row) => row.map(String))])}\n`);
 for (const { name, missing, others } of results)
   if (missing.length > 0) note(`${name}: missing: ${missing.join('; ')}; other alerts: ${others.join(', ')}`);
-const areTold = results.every(({ endMs, missing }) => endMs !== undefined && missing.length === 0);
-process.exitCode = results.length === chosen.length && areTold ? 0 : 1;
+const areNoticed = results.every(({ endMs, missing }) => endMs !== undefined && missing.length === 0);
+process.exitCode = results.length === chosen.length && areNoticed ? 0 : 1;
 
 function seconds(ms: number | undefined): number | string {
   return ms === undefined ? 'never' : Math.round(ms / 1_000);

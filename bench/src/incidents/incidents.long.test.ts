@@ -56,7 +56,7 @@ test.runIf(isPrometheusThere()).each(CHOSEN)(
   async (name) => {
     expect(await playedOnce(name)).toMatchObject({
       missing: [],
-      toldMs: expect.any(Number),
+      noticedMs: expect.any(Number),
       endMs: expect.any(Number),
     });
   },

@@ -14,8 +14,8 @@ interface IncidentSteps {
   job?(): string;
 }
 
-/** What a command of the user or the operator prints. */
-interface Told {
+/** An answer to a command of the user or the operator. */
+interface Answer {
   /** `JOB` is replaced by the id of the affected job. */
   readonly command: readonly string[];
   readonly says: RegExp;
@@ -36,13 +36,13 @@ export interface Incident {
   readonly log: RegExp;
   /** An event of `goshawk events`; undefined: nothing happens to a member, a journal or a limit. */
   readonly event?: RegExp;
-  /** What `why` or the refused command says; undefined: nothing waits and nothing is refused. */
-  readonly told?: Told;
-  /** What `/readyz` of these processes says; that of all others says `ready`. */
+  /** Answer of `why` or of the refused command; undefined: nothing waits and nothing is refused. */
+  readonly answer?: Answer;
+  /** Answers of `/readyz` of these processes; that of all others is `ready`. */
   readonly unready?: Readonly<Record<string, RegExp>>;
   /** The command that ends the incident, as documented for the alert in docs/MONITORING.md. */
   readonly runbook: string;
-  /** What it needs, besides Prometheus. */
+  /** Needs besides Prometheus. */
   readonly needs?: 'mount' | 'postgres' | 'prlimit' | 'strace';
   /** The long test plays it; `npm run bench -- incidents` plays all. */
   readonly isTested?: true;
@@ -53,10 +53,10 @@ export interface Incident {
 export interface IncidentResult {
   readonly name: string;
   /** Time between the incident and the last sign of it; undefined: some are missing. */
-  readonly toldMs: Millis | undefined;
+  readonly noticedMs: Millis | undefined;
   /** Time between the runbook's command and the end of the last sign. */
   readonly endMs: Millis | undefined;
-  /** What was seen. */
+  /** Signs that were seen. */
   readonly signs: Readonly<Record<string, string>>;
   /** Signs that did not appear, or did not end. */
   readonly missing: readonly string[];
@@ -79,15 +79,17 @@ export async function play(
   await site.watch(steps.processes);
   const signs = new Signs(incident, site, () => steps.job?.() ?? '');
   note(`${name}: begins`);
-  const toldMs = await within(steps.make, () => signs.haveBegun());
-  note(`${name}: ${toldMs === undefined ? `not told: ${signs.missing}` : `told after ${seconds(toldMs)}`}`);
+  const noticedMs = await within(steps.make, () => signs.haveBegun());
+  note(
+    `${name}: ${noticedMs === undefined ? `not noticed: ${signs.missing}` : `noticed after ${seconds(noticedMs)}`}`,
+  );
   const others = [...(await site.alerts.firing())].filter((each) => each !== alert).sort();
-  const endMs = toldMs === undefined ? undefined : await within(steps.end, () => signs.haveEnded());
-  if (toldMs !== undefined)
+  const endMs = noticedMs === undefined ? undefined : await within(steps.end, () => signs.haveEnded());
+  if (noticedMs !== undefined)
     note(
       `${name}: ${endMs === undefined ? `did not end: ${signs.missing}` : `ended after ${seconds(endMs)}`}`,
     );
-  return { name, toldMs, endMs, signs: signs.seen, missing: signs.missing, others };
+  return { name, noticedMs, endMs, signs: signs.seen, missing: signs.missing, others };
 }
 
 function seconds(ms: Millis): string {
@@ -110,7 +112,7 @@ class Signs {
 
   /** Checks commands only when all else is there, because they start a process. */
   async haveBegun(): Promise<boolean> {
-    const { alert, log, told, unready = {} } = this.#incident;
+    const { alert, log, answer, unready = {} } = this.#incident;
     this.missing = [];
     this.#note('alert', (await this.#site.alerts.firing()).has(alert) ? alert : undefined);
     this.#note('log', this.#site.logged(log)[0]);
@@ -118,12 +120,12 @@ class Signs {
     const wrong = Object.entries(ready).filter(([name, text]) => !(unready[name] ?? /^ready$/).test(text));
     const said = Object.keys(unready).map((name) => `${name}: ${ready[name]}`);
     this.#note('readyz', wrong.length === 0 ? said.join('; ') || 'ready' : undefined, wrong.join('; '));
-    if (told !== undefined && this.missing.length === 0) await this.#ask(told);
+    if (answer !== undefined && this.missing.length === 0) await this.#ask(answer);
     return this.missing.length === 0;
   }
 
   async haveEnded(): Promise<boolean> {
-    const { alert, lingers, event, told } = this.#incident;
+    const { alert, lingers, event, answer } = this.#incident;
     this.missing = [];
     if (lingers !== true && (await this.#site.alerts.firing()).has(alert))
       this.missing.push('end of the alert');
@@ -135,22 +137,22 @@ class Signs {
         (await this.#site.events()).find((text) => event.test(text)),
       );
     if (
-      told !== undefined &&
-      told.stays !== true &&
+      answer !== undefined &&
+      answer.stays !== true &&
       this.missing.length === 0 &&
-      told.says.test(await this.#run(told))
+      answer.says.test(await this.#run(answer))
     )
-      this.missing.push('end of what is told');
+      this.missing.push('end of the answer');
     return this.missing.length === 0;
   }
 
-  async #ask(told: Told): Promise<void> {
-    const text = await this.#run(told);
-    this.#note('told', told.says.exec(text)?.[0], text);
+  async #ask(answer: Answer): Promise<void> {
+    const text = await this.#run(answer);
+    this.#note('answer', answer.says.exec(text)?.[0], text);
   }
 
-  #run({ command, via }: Told): Promise<string> {
-    return this.#site.told(
+  #run({ command, via }: Answer): Promise<string> {
+    return this.#site.answer(
       command.map((word) => (word === 'JOB' ? this.#job() : word)),
       via,
     );

@@ -19,7 +19,7 @@ export interface How {
   readonly data?: string;
 }
 
-/** What `/readyz` says of a process that has ended, hangs or cannot be reached. */
+/** Stands for `/readyz` of a process that has ended, hangs or cannot be reached. */
 export const NO_ANSWER = 'no answer';
 const READY_MS = 1_500;
 const TOKEN = 'a-token-of-at-least-16-characters';
@@ -137,7 +137,7 @@ export class IncidentCluster {
   }
 
   /** Runs a command, which may fail. @param via scheduler to ask beside central @returns all that it printed */
-  async told(words: readonly string[], via?: string): Promise<string> {
+  async answer(words: readonly string[], via?: string): Promise<string> {
     const url = via === undefined ? this.url : `${this.url},${this.daemon(via).endpoint}`;
     const keys = this.#isSecure ? { GOSHAWK_KEYS: this.keysOf('client') } : {};
     const environment = { GOSHAWK_CLUSTER: url, XDG_STATE_HOME: this.folder, ...keys };
@@ -151,7 +151,7 @@ export class IncidentCluster {
     return (await client.events({})).events.map(({ text }) => text);
   }
 
-  /** What `/readyz` of each process says. */
+  /** Returns the answer of `/readyz` of each process. */
   async readiness(): Promise<Record<string, string>> {
     const names = [...this.#byName.keys()];
     const said = await Promise.all(names.map((name) => this.#readinessOf(name)));

@@ -22,7 +22,7 @@ import { type IncidentCluster, NO_ANSWER } from './site.js';
 function dies(
   name: 'w1' | 's0' | 'central',
   how: 'SIGKILL' | 'SIGSTOP',
-  row: Pick<Incident, 'alert' | 'event' | 'told'> & Partial<Incident>,
+  row: Pick<Incident, 'alert' | 'event' | 'answer'> & Partial<Incident>,
 ): Incident {
   const role = roleOf(name);
   const why = how === 'SIGKILL' ? ENDED : HANGS;
@@ -55,7 +55,7 @@ function dies(
 /** A cluster in which central and one process cannot reach each other. */
 function partitioned(
   name: 'w1' | 's1',
-  row: Pick<Incident, 'alert' | 'event' | 'told'> & Partial<Incident>,
+  row: Pick<Incident, 'alert' | 'event' | 'answer'> & Partial<Incident>,
 ): Incident {
   const role = roleOf(name);
   return {
@@ -121,50 +121,50 @@ export const INCIDENTS: readonly Incident[] = [
   dies('w1', 'SIGKILL', {
     alert: 'GoshawkWorkersLost',
     event: /worker w1, just lost: .*its process has ended/,
-    told: NO_W1,
+    answer: NO_W1,
     isTested: true,
   }),
   dies('w1', 'SIGSTOP', {
     alert: 'GoshawkWorkersLost',
     event: /worker w1, just lost: .*it hangs/,
-    told: NO_W1,
+    answer: NO_W1,
   }),
   dies('s0', 'SIGKILL', {
     alert: 'GoshawkSchedulerAway',
     event: /scheduler s0, just lost: .*its process has ended/,
-    told: noAnswerFrom('s0'),
+    answer: noAnswerFrom('s0'),
     isTested: true,
   }),
   dies('s0', 'SIGSTOP', {
     alert: 'GoshawkSchedulerAway',
     event: /scheduler s0, just lost: .*it hangs/,
-    told: noAnswerFrom('s0'),
+    answer: noAnswerFrom('s0'),
   }),
-  dies('central', 'SIGKILL', { alert: 'GoshawkCentralAway', event: RESTARTED, told: NO_CENTRAL }),
+  dies('central', 'SIGKILL', { alert: 'GoshawkCentralAway', event: RESTARTED, answer: NO_CENTRAL }),
   dies('central', 'SIGSTOP', {
     alert: 'GoshawkCentralAway',
     event: RESTARTED,
-    told: NO_CENTRAL,
+    answer: NO_CENTRAL,
     isTested: true,
   }),
   partitioned('w1', {
     alert: 'GoshawkWorkersLost',
     event: /worker w1 is lost/,
-    told: NO_W1,
+    answer: NO_W1,
     unready: apart('w1'),
     isTested: true,
   }),
   partitioned('s1', {
     alert: 'GoshawkSchedulerAway',
     event: /scheduler s1 is lost/,
-    told: noAnswerFrom('s1'),
+    answer: noAnswerFrom('s1'),
   }),
   {
     name: 'all-workers-killed',
     alert: 'GoshawkNoWorkers',
     log: lost('worker', 'w1', ENDED),
     event: /worker w1 is lost/,
-    told: { command: WHY, says: /the cluster has no workers/ },
+    answer: { command: WHY, says: /the cluster has no workers/ },
     unready: gone('w0', 'w1', 'w2'),
     runbook: 'goshawk worker',
     async build(site) {
@@ -183,7 +183,7 @@ export const INCIDENTS: readonly Incident[] = [
     alert: 'GoshawkSchedulerMissing',
     log: /"event":"schedulers-missing".*missing: s0/,
     event: /missing: s0/,
-    told: { command: WHY, says: /no answer.*s0, not connected since central started/s },
+    answer: { command: WHY, says: /no answer.*s0, not connected since central started/s },
     unready: gone('s0'),
     isTested: true,
     runbook: 'goshawk scheduler',
@@ -208,7 +208,7 @@ export const INCIDENTS: readonly Incident[] = [
     alert: 'GoshawkJournalFull',
     log: /^s0: .*no new jobs are accepted.*disk/,
     event: /no new jobs are accepted: the disk of .* is full/,
-    told: { command: SUBMIT, says: /the disk of .* is full/ },
+    answer: { command: SUBMIT, says: /the disk of .* is full/ },
     unready: { s0: /the disk of .* is full.*: no new jobs are accepted/ },
     needs: 'mount',
     runbook: 'df -h',
@@ -233,7 +233,7 @@ export const INCIDENTS: readonly Incident[] = [
     alert: 'GoshawkSchedulerAway',
     log: /^s0: .*"level":60.*the journal cannot be written/,
     event: /scheduler s0 is lost/,
-    told: noAnswerFrom('s0'),
+    answer: noAnswerFrom('s0'),
     unready: gone('s0'),
     needs: 'prlimit',
     runbook: 'goshawk journal verify',
@@ -286,7 +286,7 @@ export const INCIDENTS: readonly Incident[] = [
     lingers: true,
     log: /^w1: .*rejects this process.s key/,
     event: /worker w1 is lost/,
-    told: NO_W1,
+    answer: NO_W1,
     unready: { w1: /has not joined its cluster: .*rejects this process.s key/ },
     isTested: true,
     runbook: 'goshawk keygen',
@@ -337,7 +337,7 @@ export const INCIDENTS: readonly Incident[] = [
     alert: 'GoshawkOverloaded',
     log: /^s0: .*"event":"jobs-refused","reason":"jobs".*"users":\[\{"user":"u\d+"/,
     event: /new jobs are refused: the limit of active jobs/,
-    told: { command: SUBMIT, says: /holds 20 active jobs, which is its limit/ },
+    answer: { command: SUBMIT, says: /holds 20 active jobs, which is its limit/ },
     runbook: 'goshawk cancel',
     async build(site) {
       await site.central();
@@ -366,7 +366,7 @@ export const INCIDENTS: readonly Incident[] = [
     alert: 'GoshawkWorkersQuarantined',
     log: /^bad: .*a task could not be started: the command ."the-tool." is not in the worker.s PATH/,
     event: /worker bad is quarantined/,
-    told: { command: ['workers'], says: /bad .*quarantined/ },
+    answer: { command: ['workers'], says: /bad .*quarantined/ },
     runbook: 'goshawk drain',
     async build(site) {
       const bin = join(site.folder, 'bin');
@@ -397,7 +397,7 @@ export const INCIDENTS: readonly Incident[] = [
     name: 'bad-program',
     alert: 'GoshawkTasksFail',
     log: /^s0: .*"event":"attempt-failed".*on w[012]: failed .exit code 1/,
-    told: { command: WHY_JOB, says: /exit code 1/, stays: true },
+    answer: { command: WHY_JOB, says: /exit code 1/, stays: true },
     runbook: 'goshawk jobs --state failed',
     async build(site) {
       await site.usual();
@@ -421,7 +421,7 @@ export const INCIDENTS: readonly Incident[] = [
     alert: 'GoshawkJournalsUnowned',
     log: /"event":"schedulers-missing".*missing: s[01]/,
     event: /missing: s[01]/,
-    told: { command: WHY, says: /no answer.*s[01]/s },
+    answer: { command: WHY, says: /no answer.*s[01]/s },
     needs: 'postgres',
     runbook: 'goshawk takeover --all',
     async build(site) {
@@ -454,7 +454,7 @@ export const INCIDENTS: readonly Incident[] = [
     alert: 'GoshawkJournalLost',
     log: /^s0: .*no new jobs are accepted: .*(removed or replaced|ENOENT)/,
     event: /no new jobs are accepted: .*(removed or replaced|ENOENT)/,
-    told: { command: SUBMIT, says: /removed or replaced|ENOENT/ },
+    answer: { command: SUBMIT, says: /removed or replaced|ENOENT/ },
     unready: { s0: /(removed or replaced|ENOENT).*: no new jobs are accepted/ },
     runbook: 'move it back',
     isTested: true,
@@ -473,7 +473,7 @@ export const INCIDENTS: readonly Incident[] = [
     alert: 'GoshawkSchedulerAway',
     log: /^s0: .*GOSHAWK_KEEP_JOBS: \\?"10k\\?" is not a whole number/,
     event: /scheduler s0 left with 1 job/,
-    told: noAnswerFrom('s0'),
+    answer: noAnswerFrom('s0'),
     unready: gone('s0'),
     runbook: 'goshawk scheduler',
     async build(site) {
@@ -498,7 +498,7 @@ export const INCIDENTS: readonly Incident[] = [
     alert: 'GoshawkWorkersQuarantined',
     log: /"event":"worker-quarantined".*worker w1 is quarantined: the disk of .* is full/,
     event: /worker w1 is quarantined: the disk of .* is full/,
-    told: { command: WHY_JOB, says: /drained or (in )?quarantine/ },
+    answer: { command: WHY_JOB, says: /drained or (in )?quarantine/ },
     runbook: 'df -h',
     needs: 'mount',
     async build(site) {
@@ -542,7 +542,7 @@ export const INCIDENTS: readonly Incident[] = [
     lingers: true,
     log: /protocol version \d+; this process speaks version \d+/,
     event: /central started/,
-    told: { command: WHY, says: /speaks protocol version/ },
+    answer: { command: WHY, says: /speaks protocol version/ },
     unready: apart('w0', 'w1', 'w2'),
     isTested: true,
     runbook: 'goshawk --version',
@@ -566,7 +566,7 @@ export const INCIDENTS: readonly Incident[] = [
     alert: 'GoshawkJournalAway',
     log: /^s0: .*no new jobs are accepted: postgres:.*does not answer/,
     event: /no new jobs are accepted: postgres:.*does not answer/,
-    told: { command: SUBMIT, says: /does not answer/ },
+    answer: { command: SUBMIT, says: /does not answer/ },
     unready: { s0: /does not answer.*: no new jobs are accepted/ },
     needs: 'postgres',
     isTested: true,
@@ -598,7 +598,7 @@ export const INCIDENTS: readonly Incident[] = [
     alert: 'GoshawkJournalAway',
     log: /^s0: .*no new jobs are accepted: postgres:.*too many connections for role/,
     event: /no new jobs are accepted: postgres:.*too many connections for role/,
-    told: { command: SUBMIT, says: /too many connections for role/ },
+    answer: { command: SUBMIT, says: /too many connections for role/ },
     unready: { s0: /too many connections for role.*: no new jobs are accepted/ },
     runbook: 'rolconnlimit',
     needs: 'postgres',
@@ -658,7 +658,7 @@ export const INCIDENTS: readonly Incident[] = [
     alert: 'GoshawkPolicyFailed',
     lingers: true,
     log: /"event":"policy-failed"/,
-    told: {
+    answer: {
       command: WHY,
       says: /the policy .* fails, so tasks start in order of arrival: Error: lost my way/,
     },

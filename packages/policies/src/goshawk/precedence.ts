@@ -4,7 +4,7 @@ import type { UserShares } from './user-shares.js';
 import { isServedBefore } from './users-in-order.js';
 import type { Waiting } from './waiting.js';
 
-/** What a user may be ahead of its share, in mean run times of the whole cluster, and at most in time of the whole cluster. */
+/** Maximum lead of a user over its share, in mean run times of the whole cluster, and in time of the whole cluster. */
 const AHEAD_MAX_TURNS = 1;
 const AHEAD_MAX_MS: Millis = 600_000;
 /** A user further ahead does not wait longer. */
@@ -14,15 +14,15 @@ const CAP = 2;
 interface Lead {
   /** Time of the whole cluster. */
   aheadMs: Millis;
-  /** What the user has used since `at`. */
+  /** Share of the cluster that the user has used since `at`. */
   used: number;
   at: Millis;
 }
 
 /**
  * Decides whose jobs may go before those of users with less of the cluster: at their latest start, and with reservations. A user
- * whose jobs have taken too much in this way waits until the others have caught up, or whoever submits gangs, or sets close
- * deadlines, would get the whole cluster.
+ * whose jobs have taken too much in this way waits until the others have caught up. Otherwise users with gangs or close
+ * deadlines would get the whole cluster.
  */
 export class Precedence {
   readonly #waiting: Waiting;

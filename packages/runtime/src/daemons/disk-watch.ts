@@ -13,7 +13,7 @@ const ROOM_FROM = 2 * FULL_BELOW;
 /** Returns the free bytes of a folder's disk. @throws if it cannot be measured */
 type FreeBytes = (folder: string) => number;
 
-/** Reports that a disk to which tasks write is full: whoever fills it makes all tasks of the worker fail. */
+/** Reports that a disk to which tasks write is full: a task that fills it makes all tasks of the worker fail. */
 export class DiskWatch {
   readonly #folders: readonly string[];
   readonly #report: (problem: string) => void;
