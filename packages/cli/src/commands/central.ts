@@ -35,9 +35,12 @@ export const centralCommand = defineCommand({
     const policy =
       options.settings === undefined
         ? policySettings(options, onePolicy(options.policy))
-        : await parseSettings(options.settings, context.cwd);
+        : parseSettings(options.settings);
     const watched = watchedBy(context.environment);
     if (watched === undefined && isCustomPolicy(policy.preset)) return watchCentral(context, options, policy);
+    // Only here, because a module's exit handler could keep the watching process alive.
+    const { policy: name } = policy.preset.decidedBy;
+    if (options.settings !== undefined && isLoaded(name)) await loadRunPolicy(name, context.cwd);
     const { createLogger, readUsersFile, startCentral } = await import('@goshawk/runtime');
     const logger = createLogger(options.logLevel, { role: 'central' });
     const keys = await keysFor('central', context);
@@ -76,16 +79,12 @@ export function onePolicy(text: string): string {
   return policy!;
 }
 
-async function parseSettings(text: string, cwd: string): Promise<PolicySettings> {
-  let settings: PolicySettings;
+function parseSettings(text: string): PolicySettings {
   try {
-    settings = policySettingsSchema.parse(JSON.parse(text));
+    return policySettingsSchema.parse(JSON.parse(text));
   } catch (error) {
     throw new InputError('bad-option', '--settings: not valid policy settings', '', { cause: error });
   }
-  const { policy } = settings.preset.decidedBy;
-  if (isLoaded(policy)) await loadRunPolicy(policy, cwd);
-  return settings;
 }
 
 /** Loads the policy that this process runs. */
