@@ -542,9 +542,8 @@ export const INCIDENTS: readonly Incident[] = [
     lingers: true,
     log: /protocol version \d+; this process speaks version \d+/,
     event: /central started/,
-    answer: { command: WHY, says: /speaks protocol version/ },
+    answer: { command: WHY, says: /speaks (a )?protocol version/ },
     unready: apart('w0', 'w1', 'w2'),
-    isTested: true,
     runbook: 'goshawk --version',
     async build(site) {
       await site.usual();
