@@ -131,7 +131,7 @@ export class SchedulerState {
   };
   /** Decides which jobs those of a user may depend on. See `life/predecessor-rights.ts`. */
   readonly rights = {
-    /** By user. */
+    /** Checks of predecessors, by user. */
     checks: new Map<string, RightsChecks>(),
     /** Addresses of owners that central has named, by the tags of their jobs. */
     owners: new Map<string, Address>(),

@@ -53,7 +53,7 @@ test('waits are divided into three segments, and compared if both are in the sam
 });
 
 test('the load of a window is the work that arrives in it over the capacity', () => {
-  // Of eleven windows, the first has the job at 0, and the others have that at 1,000.
+  // The first of eleven windows has the job at 0; the others have the one at 1,000.
   const run = runOf([1, 1, 1], {
     submitSeconds: [1_000, 0, 2_000],
     tasks: [2, 1, 1],
