@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { defineCommand, isLoaded } from '@goshawk/command';
+import { defineCommand, isCustom, isLoaded } from '@goshawk/command';
 import { CENTRAL_OPTIONS, keysFor } from '@goshawk/command/cluster';
 import {
   clusterSettings,
@@ -9,7 +9,7 @@ import {
   policySettings,
 } from '@goshawk/command/policy';
 import { InputError, type PolicySettings, policySettingsSchema } from '@goshawk/core';
-import { isCustomPolicy, solverTimeoutMs } from '@goshawk/policies';
+import { solverTimeoutMs } from '@goshawk/policies';
 import { expandNames } from '../expand-names.js';
 import { ThreadedForecaster } from '../forecast/threaded-forecaster.js';
 import { watchCentral, watchedBy } from '../local/watched-central.js';
@@ -37,9 +37,9 @@ export const centralCommand = defineCommand({
         ? policySettings(options, onePolicy(options.policy))
         : parseSettings(options.settings);
     const watched = watchedBy(context.environment);
-    if (watched === undefined && isCustomPolicy(policy.preset)) return watchCentral(context, options, policy);
-    // Only here, because a module's exit handler could keep the watching process alive.
     const { policy: name } = policy.preset.decidedBy;
+    if (watched === undefined && isCustom(name)) return watchCentral(context, options, policy);
+    // Only here, because a module's exit handler could keep the watching process alive.
     if (options.settings !== undefined && isLoaded(name)) await loadRunPolicy(name, context.cwd);
     const { createLogger, readUsersFile, startCentral } = await import('@goshawk/runtime');
     const logger = createLogger(options.logLevel, { role: 'central' });
@@ -58,7 +58,7 @@ export const centralCommand = defineCommand({
       usersFile,
       solver,
       // Policies in files are not simulated.
-      forecaster: isCustomPolicy(policy.preset)
+      forecaster: isCustom(name)
         ? undefined
         : new ThreadedForecaster((reason) =>
             logger.warn({ event: 'forecast-failed', reason }, 'the expected ends of jobs are unknown'),
