@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { basename } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { packageFolders } from './scripts/packages.mjs';
@@ -41,14 +42,28 @@ const FAULTS = [
  */
 const retry = process.env.CI ? 2 : 0;
 
-/** Files that take minutes. They start first, so that none of them is left alone at the end. */
-const SLOWEST = /\/(chaos|mutants|ten-problems|twelve-restarts|python|up|jobs)\.(long|process)\.test\.ts$/;
+/** Files that take minutes, the slowest first: they start first, and each shard gets its part of them. */
+const SLOWEST =
+  'release mutants incidents figure chaos twelve-restarts python keys simulate dashboard-page takeover fast-failures'.split(
+    ' ',
+  );
 class SlowestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isSlow = ({ moduleId }: TestSpecification) => SLOWEST.test(moduleId);
-    const sorted = await super.sort(files);
-    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))];
+  override async shard(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const { index, count } = this.ctx.config.shard!;
+    const inOrder = files.toSorted(
+      (one, other) => rank(one) - rank(other) || (one.moduleId < other.moduleId ? -1 : 1),
+    );
+    return inOrder.filter((_, at) => at % count === index - 1);
   }
+
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
+  }
+}
+
+function rank({ moduleId }: TestSpecification): number {
+  const at = SLOWEST.indexOf(basename(moduleId).split('.')[0]!);
+  return at === -1 ? SLOWEST.length : at;
 }
 
 /** Options of tests over real processes. Their timeouts are so long that only a hang exceeds them. */
