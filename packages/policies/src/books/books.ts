@@ -123,15 +123,6 @@ export class ClusterBooks implements ClusterView {
     return undefined;
   }
 
-  /** Returns the number of running tasks above a job, each of which submitted the next job. */
-  readonly #levelOf = (of: Pick<BookedJob, 'parent' | 'user'>): number => {
-    let level = 0;
-    let parent = this.parentOf(of);
-    for (; parent !== undefined && level < LIMITS.nestedMax; parent = this.parentOf(parent.stage.job))
-      level++;
-    return level;
-  };
-
   // ---- workers
 
   worker(address: Address): BookedWorker | undefined {
@@ -369,10 +360,15 @@ export class ClusterBooks implements ClusterView {
   /** Admits as many waiting tasks of each user as the limits allow. */
   #applyLimits(): void {
     if (!this.#limits.hasChanges) return;
-    this.#limits.allot(this.feasible, this.capacity, this.#levelOf, (stage, tasks) => {
-      stage.overLimit += stage.waiting - tasks;
-      this.#setVisible(stage, tasks);
-    });
+    this.#limits.allot(
+      this.feasible,
+      this.capacity,
+      (job) => this.parentOf(job),
+      (stage, tasks) => {
+        stage.overLimit += stage.waiting - tasks;
+        this.#setVisible(stage, tasks);
+      },
+    );
   }
 
   /** Whether any user has a limit on running tasks. */

@@ -110,6 +110,11 @@ export class BookedJob extends BookedFacts implements JobView {
   attained: Millis = 0;
   /** Whether the job stays until its owner withdraws it, even if no task is waiting. */
   isDeclared = false;
+  /**
+   * One more than the level of the running task that submitted it; 0: none ran. It stays when that task ends, so that tasks
+   * which exceed limits still count at their level.
+   */
+  level = 0;
   /** When and where the policy expects to start it. */
   expected: { readonly at: Millis; readonly where: string | undefined } | undefined;
   /** Runs by attribute and value, for the attributes over which its tasks spread; undefined: none. */

@@ -1,4 +1,4 @@
-import type { Needs, ParentRun } from '@goshawk/core';
+import type { Needs } from '@goshawk/core';
 import type { JobView, StageView } from '../contract.js';
 import { StageOrder } from '../stage-order.js';
 
@@ -15,8 +15,6 @@ export interface LimitedTasks {
 export class LimitGroup {
   readonly key: string;
   readonly user: string;
-  /** The running task that submitted its jobs, if any. */
-  readonly parent: ParentRun | undefined;
   readonly needs: Needs;
   readonly long: boolean;
   readonly isGang: boolean;
@@ -36,7 +34,6 @@ export class LimitGroup {
   constructor(key: string, { job, needs, gang, part }: StageView, wanted: number, made: number) {
     this.key = key;
     this.user = job.user;
-    this.parent = job.parent;
     this.needs = needs;
     this.long = job.long;
     this.isGang = gang;

@@ -1,7 +1,16 @@
 import { IndexedHeap, type Needs, RUNNING_LIMITS } from '@goshawk/core';
 import type { JobView } from '../contract.js';
 import type { BookedJob, BookedStage } from './entries.js';
-import { type Account, bindingOf, charge, chargeCpus, roomIn, usesNoCpus } from './limit-accounts.js';
+import {
+  type Account,
+  bindingOf,
+  charge,
+  chargeCpus,
+  mayExceed,
+  type Request,
+  roomIn,
+  usesNoCpus,
+} from './limit-accounts.js';
 import { type LimitedTasks, LimitGroup } from './limit-group.js';
 
 /** Facts about users, demands and workers that an allotment uses. */
@@ -12,8 +21,10 @@ interface Terms {
   firstAmountsOf(needs: Needs): readonly number[];
   /** CPUs that the running tasks of the user make unusable beyond their amounts. */
   extraCpusOf(user: string): number;
-  /** Number of running tasks above the job, each of which submitted the next job. */
-  levelOf(of: Pick<BookedJob, 'parent' | 'user'>): number;
+  /** Updates and returns the job's level: see `BookedJob.level`. */
+  levelOf(job: BookedJob): number;
+  /** Whether the task that submitted the job runs. */
+  isAwaited(job: JobView): boolean;
   /** 0: so many tasks fit now; 1: they would fit if nothing else ran; 2: they never fit. */
   rankOf(needs: Needs, together: number): number;
 }
@@ -25,8 +36,8 @@ interface Claim {
   /** Amounts of one task. */
   readonly amounts: readonly number[];
   readonly firstAmounts: readonly number[];
-  /** Level of its jobs, which the same task has submitted, if any. */
-  readonly level: number;
+  /** The first tasks that were not admitted, and their job. */
+  refused: { readonly job: JobView; readonly request: Request } | undefined;
 }
 
 /**
@@ -115,15 +126,14 @@ export class LimitPool {
     const claims = Array.from(this.#all(), (group): Claim => {
       const { user, needs } = group;
       const [amounts, firstAmounts] = [terms.amountsOf(needs), terms.firstAmountsOf(needs)];
-      const level = terms.levelOf(group);
-      return { group, accounts: terms.accountsOf(user), amounts, firstAmounts, level };
+      return { group, accounts: terms.accountsOf(user), amounts, firstAmounts, refused: undefined };
     });
     const charged = new Set(claims.flatMap(({ accounts }) => accounts));
     const users = new Set<string>();
     for (const [{ job, needs }, running] of this.#running) {
       const accounts = terms.accountsOf(job.user);
       for (const account of accounts) charged.add(account);
-      charge(accounts, terms.amountsOf(needs), running);
+      charge(accounts, terms.amountsOf(needs), running, terms.levelOf(job));
       if (!users.has(job.user)) chargeCpus(accounts, terms.extraCpusOf(job.user));
       users.add(job.user);
     }
@@ -132,16 +142,25 @@ export class LimitPool {
     for (const claim of claims) {
       const { group } = claim;
       group.admitted = 0;
-      group.held = undefined;
       // Without others, the room at workers changes nothing.
       byRank[claims.length === 1 ? 0 : terms.rankOf(group.needs, group.together)]!.push(claim);
     }
     const admitted = new Map<BookedStage, number>();
-    for (const some of byRank)
+    const admitAll = (some: readonly Claim[], how: typeof admitWithin): void => {
+      for (const claim of some) claim.refused = undefined;
       for (const [claim, stage] of inOrder(some)) {
-        const tasks = admit(claim, stage);
+        const tasks = how(claim, stage, terms);
         if (tasks > 0) admitted.set(stage, tasks);
       }
+    };
+    for (const some of byRank) {
+      admitAll(some, admitWithin);
+      const isBeyond = ({ group, refused }: Claim): boolean =>
+        group.admitted === 0 && refused?.request.isAwaited === true;
+      admitAll(some.filter(isBeyond), admitBeyond);
+    }
+    for (const { group, accounts, refused } of claims)
+      group.held = refused && { job: refused.job, reason: bindingOf(accounts, refused.request) };
     for (const stage of this.#shown.keys())
       if (!admitted.has(stage) && stage.limitGroup !== undefined) show(stage, 0);
     this.#shown.clear();
@@ -244,22 +263,42 @@ function keyOf({ job, gang, part }: BookedStage, wanted: number): string {
 }
 
 /** Admits as many tasks of the stage as the limits permit. */
-function admit({ group, accounts, amounts: own, firstAmounts, level }: Claim, stage: BookedStage): number {
+function admitWithin(claim: Claim, stage: BookedStage, terms: Terms): number {
+  const { group, accounts, amounts: own, firstAmounts } = claim;
   const wanted = stage.limitTasks;
   let amounts = firstAmounts;
-  let room = roomIn(accounts, amounts, level);
+  let room = roomIn(accounts, amounts);
   // A task alone may start even if it blocks more than the limit.
   if (room === 0 && group.together === 1 && amounts !== own && accounts.every(usesNoCpus)) {
     amounts = own;
-    room = Math.min(1, roomIn(accounts, own, level));
+    room = Math.min(1, roomIn(accounts, own));
   }
   const tasks = group.isGang && room < wanted ? 0 : Math.min(wanted, room);
-  charge(accounts, amounts, tasks);
-  group.admitted += tasks;
-  if (tasks < wanted) {
-    const reason = bindingOf(accounts, amounts, group.isGang ? wanted : 1, level);
-    group.held = { job: stage.job, reason };
-  }
+  return admit(claim, requestOf(claim, stage, amounts, terms), stage, tasks);
+}
+
+/** Admits one task or gang of the stage beyond the limits, if all running tasks may wait for it. */
+function admitBeyond(claim: Claim, stage: BookedStage, terms: Terms): number {
+  const { group, accounts, amounts, firstAmounts } = claim;
+  // As within limits, a task alone may block more than the limit.
+  const request = requestOf(claim, stage, group.isGang ? firstAmounts : amounts, terms);
+  return admit(claim, request, stage, mayExceed(accounts, request) ? request.together : 0);
+}
+
+function requestOf(
+  { group: { together } }: Claim,
+  { job }: BookedStage,
+  amounts: readonly number[],
+  terms: Terms,
+): Request {
+  return { amounts, together, level: terms.levelOf(job), isAwaited: terms.isAwaited(job) };
+}
+
+/** Admits these tasks of the stage, and records that it refuses the others. */
+function admit(claim: Claim, request: Request, { job, limitTasks }: BookedStage, tasks: number): number {
+  charge(claim.accounts, request.amounts, tasks, request.level);
+  claim.group.admitted += tasks;
+  if (tasks < limitTasks) claim.refused = { job, request };
   return tasks;
 }
 
@@ -278,7 +317,7 @@ function* inOrder(claims: readonly Claim[]): Iterable<readonly [Claim, BookedSta
   while (heap.size > 0) {
     const at = heap.top();
     yield [claims[at]!, heads[at]!];
-    if (claims[at]!.group.held === undefined) advance(at);
+    if (claims[at]!.refused === undefined) advance(at);
     else heap.delete(at);
   }
 }

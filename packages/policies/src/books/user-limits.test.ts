@@ -76,71 +76,145 @@ describe('limits of users', () => {
     expect(running(bench, 'cleo')).toBe(4);
   });
 
-  test('never keep jobs waiting for ever that running tasks wait for', () => {
-    const users: Readonly<Record<string, (limits: object) => object>> = {
+  describe('that running tasks exceed by their jobs', () => {
+    const users: Readonly<Record<string, (limits: object, more: object) => object>> = {
       user: (limits) => ({ ann: limits }),
       everyone: (limits) => ({ '*': limits }),
-      project: (limits) => ({ ann: { project: 'p' }, '@p': limits }),
+      project: (limits) => ({ ann: { project: 'p' }, ben: { project: 'p' }, '@p': limits }),
+      both: (limits, more) => ({
+        ann: { project: 'p', ...limits },
+        ben: { project: 'p', ...limits },
+        '@p': more,
+      }),
     };
+    const unit = { running: 1, cpus: 1, memory: 10 } as const;
+    const task = fc.record({
+      tasks: fc.integer({ min: 1, max: 3 }),
+      size: fc.integer({ min: 1, max: 4 }),
+      gang: fc.boolean(),
+    });
     const shape = fc.record({
       most: fc.integer({ min: 1, max: 4 }),
       of: fc.constantFrom('running', 'cpus', 'memory'),
       whose: fc.constantFrom(...Object.keys(users)),
-      // Each job is submitted by a task of the one before it, or by nobody.
-      jobs: fc.array(
+      roots: fc.array(
         fc.record({
+          user: fc.constantFrom('ann', 'ben'),
           depth: fc.integer({ min: 0, max: LIMITS.nestedMax }),
-          tasks: fc.integer({ min: 1, max: 3 }),
         }),
         { minLength: 1, maxLength: 4 },
       ),
+      // One per submitted job, in turn.
+      kinds: fc.array(task, { minLength: 1, maxLength: 5 }),
+      // Whether tasks end before the jobs that they submit.
+      waits: fc.boolean(),
       restarts: fc.boolean(),
+      seed: fc.integer({ min: 0 }),
     });
-    fc.assert(
-      fc.property(shape, ({ most, of, whose, jobs, restarts }) => {
-        const limits = { [of]: of === 'memory' ? most * 10 : most };
-        const bench = benchOf(60, users[whose]!(limits));
-        const need = { user: 'ann', demand: { cpu: 1, memory: 10 } };
-        const submit = (number: number, tasks: number, by?: BookedRun) =>
-          bench.need(number, { ...need, tasks, ...(by === undefined ? {} : { parent: nameOf(by) }) });
-        const depths = new Map<number, number>();
-        const children = new Map<BookedRun, number>();
-        let made = 0;
-        for (const { depth, tasks } of jobs) {
-          depths.set(++made, depth);
-          submit(made, tasks);
-        }
-        for (let steps = 0; bench.books.runCount > 0; steps++) {
-          expect(steps).toBeLessThan(2_000);
-          const runs = [...bench.books.workers].flatMap((worker) => worker.runs);
-          const submitter = runs.find((run) => depths.get(run.stage.job.number)! > 0 && !children.has(run));
-          if (submitter !== undefined) {
-            depths.set(++made, depths.get(submitter.stage.job.number)! - 1);
-            children.set(submitter, made);
-            submit(made, made % 5 === 0 ? 2 : 1, submitter);
-            continue;
-          }
-          const over = runs.find((run) => bench.books.job(OWNER, children.get(run) ?? -1) === undefined);
-          expect(over).toBeDefined();
-          bench.books.end(over!, 'done', bench.now);
-          if (restarts) bench.books.grant(parseUsers(JSON.stringify(users[whose]!(limits)), 'users.json'));
-          bench.settle();
-        }
-        expect([...bench.books.jobs]).toEqual([]);
-      }),
-      { numRuns: 25 },
-    );
-  });
 
-  test('admit a job of a running task beyond the limit by one level, and nothing else', () => {
-    const bench = benchOf(8, { ann: { running: 1 } });
-    bench.need(1, { user: 'ann' });
-    const parent = nameOf(bench.runOf(1));
-    bench.need(2, { tasks: 3, user: 'ann' });
-    bench.need(3, { tasks: 3, user: 'ann', parent });
-    expect([bench.count(1), bench.count(2), bench.count(3)]).toEqual([1, 0, 1]);
-    bench.end(1);
-    expect([bench.count(2), bench.count(3)]).toEqual([0, 1]);
+    test('let all of them end, and exceed each limit by one task or gang per level', () => {
+      fc.assert(
+        fc.property(shape, ({ most, of, whose, roots, kinds, waits, restarts, seed }) => {
+          const random = Random.seeded(`nested ${seed}`);
+          const limitOf = (units: number) => ({ [of]: units * unit[of] });
+          const file = JSON.stringify(users[whose]!(limitOf(most), limitOf(most + 1)));
+          const bench = new PolicyBench('goshawk', 60, { slots: 4, capacity: { cpu: 4, memory: 40 } });
+          bench.books.grant(parseUsers(file, 'users.json'));
+          const jobs = new Map<number, { user: string; level: number; depth: number; units: number }>();
+          const children = new Map<BookedRun, number>();
+          let made = 0;
+          const submit = (user: string, level: number, depth: number, by?: BookedRun): number => {
+            const kind = kinds[made++ % kinds.length]!;
+            const size = of === 'running' ? 1 : Math.min(kind.size, most);
+            // Each task may submit a job, so that more would take too long.
+            const wanted = made > 20 ? 1 : kind.tasks;
+            const tasks = kind.gang ? Math.min(wanted, Math.floor(most / size)) : wanted;
+            jobs.set(made, { user, level, depth, units: kind.gang ? tasks * size : size });
+            const demand = { cpu: size, memory: 10 * size };
+            const parent = by === undefined ? {} : { parent: nameOf(by) };
+            bench.need(made, { user, tasks, gang: kind.gang, demand, ...parent });
+            return made;
+          };
+          const runsNow = () => [...bench.books.workers].flatMap((worker) => worker.runs);
+          const jobOf = (run: BookedRun) => jobs.get(run.stage.job.number)!;
+          const check = () => {
+            const accounts: [limit: number, users: readonly string[]][] =
+              whose === 'project' ? [[most, ['ann', 'ben']]] : [[most, ['ann']]];
+            if (whose === 'everyone' || whose === 'both') accounts.push([most, ['ben']]);
+            if (whose === 'both') accounts.push([most + 1, ['ann', 'ben']]);
+            for (const [limit, names] of accounts) {
+              const runs = runsNow().filter((run) => names.includes(jobOf(run).user));
+              const beyond = new Map<number, number>();
+              for (const { level, units } of runs.map(jobOf))
+                if (level > 0) beyond.set(level, Math.max(units, beyond.get(level) ?? 0));
+              const used = runs.reduce((sum, { stage }) => {
+                const size = amountOf(bench.books.names.resourcesOf(stage.demand), 'cpu');
+                return sum + (of === 'running' ? 1 : size);
+              }, 0);
+              expect(used).toBeLessThanOrEqual(limit + [...beyond.values()].reduce((a, b) => a + b, 0));
+            }
+          };
+          for (const { user, depth } of roots) submit(user, 0, depth);
+          for (let steps = 0; bench.books.runCount > 0; steps++) {
+            expect(steps).toBeLessThan(3_000);
+            const choices = runsNow().filter((run) => {
+              const child = children.get(run);
+              if (child === undefined) return true;
+              return !waits || bench.books.job(OWNER, child) === undefined;
+            });
+            // Otherwise all running tasks wait for ever.
+            expect(choices).not.toEqual([]);
+            const run = choices[Math.floor(random.next() * choices.length)]!;
+            const { user, level, depth } = jobOf(run);
+            if (depth > 0 && !children.has(run)) {
+              children.set(run, submit(user, level + 1, depth - 1, run));
+            } else {
+              bench.books.end(run, 'done', bench.now);
+              if (restarts && waits) for (const job of bench.books.everyJob()) job.level = 0;
+              if (restarts) bench.books.grant(parseUsers(file, 'users.json'));
+              bench.settle();
+            }
+            check();
+          }
+          expect([...bench.books.jobs]).toEqual([]);
+        }),
+        { numRuns: 15 },
+      );
+    });
+
+    test('say so, and that others must wait', () => {
+      const bench = benchOf(8, { ann: { running: 1 } });
+      bench.need(1, { user: 'ann' });
+      const parent = nameOf(bench.runOf(1));
+      bench.need(2, { tasks: 3, user: 'ann' });
+      bench.need(3, { tasks: 3, user: 'ann', parent });
+      expect([bench.count(1), bench.count(2), bench.count(3)]).toEqual([1, 0, 1]);
+      bench.end(3);
+      bench.settle();
+      expect([bench.count(1), bench.count(2), bench.count(3)]).toEqual([1, 0, 1]);
+      bench.need(4, { user: 'ann' });
+      const allowed =
+        '--users allows user ann 1 running task at a time; tasks that run or start first take 2';
+      const nested =
+        '; a job of a running task may exceed that by one task, but not while tasks as deep run or start first';
+      expect(bench.stage(3).limitReason).toBe(`${allowed}${nested}`);
+      expect(bench.stage(2).limitReason).toBe(allowed);
+      bench.end(1);
+      expect([bench.count(2), bench.count(3)]).toEqual([0, 1]);
+    });
+
+    test('do not exceed them once more when a parent ends first', () => {
+      const bench = benchOf(8, { ann: { running: 2 } });
+      bench.need(1, { user: 'ann' });
+      bench.need(2, { user: 'ann' });
+      const [one, other] = [nameOf(bench.runOf(1)), nameOf(bench.runOf(2))];
+      bench.need(3, { user: 'ann', parent: one });
+      bench.need(4, { tasks: 2, user: 'ann', parent: other });
+      bench.need(5, { user: 'ann' });
+      expect([3, 4, 5].map((job) => bench.count(job))).toEqual([1, 0, 0]);
+      bench.end(1);
+      expect([3, 4, 5].map((job) => bench.count(job))).toEqual([1, 0, 0]);
+    });
   });
 
   test('also apply to tasks that waited before the operator set them', () => {

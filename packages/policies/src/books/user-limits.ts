@@ -16,6 +16,7 @@ import {
   unitsOf,
   type Vector,
 } from '@goshawk/core';
+import type { JobView } from '../contract.js';
 import { mayFit } from '../fitting.js';
 import { cpuPerPlace, Fragments, isFragment } from '../fragments.js';
 import type { BookedJob, BookedRun, BookedStage, BookedWorker } from './entries.js';
@@ -165,13 +166,13 @@ export class RunningLimits {
    * of arrival. The cost grows with the admitted and running tasks of the pool, not with all that wait.
    *
    * @param capacity of the cluster
-   * @param levelOf returns the number of running tasks above a job, each of which submitted the next job
+   * @param parentOf returns the running task that submitted a job
    * @param show sets how many of a stage's tasks the policy sees
    */
   allot(
     feasible: FeasibleWorkers<BookedWorker>,
     capacity: Vector,
-    levelOf: (of: Pick<BookedJob, 'parent' | 'user'>) => number,
+    parentOf: (job: JobView) => BookedRun | undefined,
     show: (stage: BookedStage, tasks: number) => void,
   ): void {
     for (const { stages } of this.#released)
@@ -187,7 +188,8 @@ export class RunningLimits {
           accountsOf: (user) => cached(byUser, user, () => this.#accountsOf(user, accounts)),
           amountsOf: (needs) => this.#amountsOf(needs),
           firstAmountsOf: (needs) => this.#firstAmountsOf(needs, capacity),
-          levelOf,
+          levelOf: (job) => updateLevel(job, parentOf),
+          isAwaited: (job) => parentOf(job) !== undefined,
           extraCpusOf: (user) => this.#fragments.of(user),
           rankOf: (needs, together) => rankOf(needs, together, feasible, fits),
         },
@@ -217,6 +219,7 @@ export class RunningLimits {
           limits: of,
           used: RUNNING_LIMITS.map(() => 0),
           running: RUNNING_LIMITS.map(() => 0),
+          levels: new Set(),
         };
         known.set(title, account);
       }
@@ -258,6 +261,23 @@ export class RunningLimits {
     const least = isFree ? cpuPerPlace(capacity) / PER_CPU : Math.ceil(shared);
     return amounts.with(CPUS, Math.max(amounts[CPUS]!, shared, least));
   }
+}
+
+/** Updates and returns the level of the job: see `BookedJob.level`. */
+function updateLevel(job: BookedJob, parentOf: (job: JobView) => BookedRun | undefined): number {
+  const line: BookedJob[] = [];
+  let top = job;
+  // Bounded, because users may name parents in a circle.
+  for (let run = parentOf(job); run !== undefined && line.length < LIMITS.nestedMax; run = parentOf(top)) {
+    line.push(top);
+    top = run.stage.job;
+  }
+  let above = top.level;
+  for (let next = line.pop(); next !== undefined; next = line.pop()) {
+    next.level = Math.max(next.level, above + 1);
+    above = next.level;
+  }
+  return above;
 }
 
 function isOnlyCpu(demand: Vector): boolean {
