@@ -606,24 +606,32 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
   });
 
   describe('a sandbox works in every layout of folders in which its account may enter its folder', () => {
-    /** Runs one command in a sandbox, in a process of the given account, and prints the outcome and the output. */
+    /** Runs commands in sandboxes, in a process of the given account, and prints the outcomes and the outputs. */
     const RUNNER = `
       import { Executors, Isolation } from ${JSON.stringify(pathToFileURL(compiledFile('./index.js', import.meta.url)).href)};
-      const { hidden, cwd, dataFolder, user, script } = JSON.parse(process.argv[2]);
+      const { hidden, dataFolder, tasks } = JSON.parse(process.argv[2]);
       const isolation = new Isolation({ runAs: 'sandbox', hasKeys: true, hidden });
       const executors = new Executors({ dataFolder, isolation });
-      let output = '';
-      const order = { payload: { exec: ['sh', '-c', script], cwd }, env: {}, user, outputBytesMax: 10000 };
-      const outcome = await new Promise((ended) => {
+      const ran = await Promise.all(tasks.map(({ cwd, user, script, env }) => new Promise((resolve) => {
+        let output = '';
+        const order = { payload: { exec: ['sh', '-c', script], cwd, env }, env: {}, user, outputBytesMax: 10000 };
+        const ended = (outcome) => resolve({ outcome, output });
         executors.start(order, { output: ({ bytes }) => { output += Buffer.from(bytes).toString(); }, ended });
-      });
+      })));
       await executors.close();
-      console.log(JSON.stringify({ outcome, output }));`;
+      console.log(JSON.stringify(ran));`;
+
+    interface Task {
+      cwd: string;
+      user?: string | undefined;
+      script: string;
+      env?: Record<string, string>;
+    }
 
     const run = (
       account: string | undefined,
-      order: { hidden: string[]; cwd: string; dataFolder: string; user?: string | undefined; script: string },
-    ): { outcome: Outcome; output: string } => {
+      order: { hidden: string[]; dataFolder: string; tasks: Task[] },
+    ): { outcome: Outcome; output: string }[] => {
       const runner = join(folder, 'runner.mjs');
       writeFileSync(runner, RUNNER);
       const as =
@@ -661,7 +669,8 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
         if (worker !== ROOT) execFileSync('chown', ['-R', worker, outer]);
         const hidden = [dataFolder, join(dataFolder, 'keys'), join(dataFolder, 'keys', 'worker.key')];
         const script = `cat ${join(dataFolder, 'keys', 'worker.key')} 2>/dev/null; pwd`;
-        const { outcome, output } = run(worker, { hidden, cwd, dataFolder, user, script });
+        const [ran] = run(worker, { hidden, dataFolder, tasks: [{ cwd, user, script }] });
+        const { outcome, output } = ran!;
         // A private folder of root is closed to the account of the task.
         if (worker === ROOT && mode === 0o700) {
           expect(outcome).toMatchObject({
@@ -673,6 +682,64 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
         }
       },
     );
+
+    it('tasks of others at a worker that is not root use only folders that their own account could write to', () => {
+      const owners = [MALLORY, VICTIM, 'root'];
+      const cases = owners.flatMap((owner) => [
+        ...[0o700, 0o755, 0o770, 0o775, 0o777].map((mode) => ({ owner, mode, above: 0o755 })),
+        { owner, mode: 0o777, above: 0o700 },
+      ]);
+      const places = cases.map(({ owner, mode, above }, index) => {
+        const outer = join(folder, `guests-${index}`);
+        const at = join(outer, 'work');
+        const link = join(folder, `guests-link-${index}`);
+        mkdirSync(at, { recursive: true });
+        writeFileSync(join(at, 'public'), 'public', { mode: 0o644 });
+        writeFileSync(join(at, 'private'), 'private', { mode: 0o600 });
+        symlinkSync(at, link);
+        execFileSync('chown', [MALLORY, outer, join(at, 'private')]);
+        execFileSync('chown', [`${owner}:${GROUP}`, at]);
+        chmodSync(at, mode);
+        chmodSync(outer, above);
+        return { at, link };
+      });
+      const paths = places.map(({ at }) => at);
+      const dataFolder = join(homes[MALLORY]!, 'guests-data');
+      mkdirSync(dataFolder);
+      execFileSync('chown', [MALLORY, dataFolder]);
+      const users = [VICTIM, 'nobody-there'];
+      const tasks: (Task & { paths: string[] })[] = users.flatMap((user) => [
+        ...places.map(({ at, link }, index) => {
+          const script = 'cat private && pwd -P; touch mine && pwd -P';
+          return { user, cwd: index % 2 === 0 ? at : link, script, paths: [at] };
+        }),
+        {
+          user,
+          cwd: '/',
+          script: `for at in ${paths.join(' ')}; do cat $at/private && echo $at; done`,
+          env: { GOSHAWK_FOLDERS: paths.join(':') },
+          paths,
+        },
+      ]);
+      const own = { user: MALLORY, cwd: paths[0]!, script: 'cat private' };
+      const ran = run(MALLORY, { hidden: [dataFolder], dataFolder, tasks: [...tasks, own] });
+      expect(ran.at(-1)!.output).toBe('private');
+      const pathsThat = (test: string, account: string, groups: string): string[] => {
+        const check = ['sh', '-c', `for at; do [ ! ${test} "$at" ] || echo "$at"; done`, 'sh', ...paths];
+        const switching = [`--reuid=${account}`, `--regid=${account}`, groups, ...check];
+        return execFileSync('setpriv', switching, { encoding: 'utf8' }).trim().split('\n');
+      };
+      const enteredByWorker = pathsThat('-x', MALLORY, '--clear-groups');
+      for (const user of users) {
+        const [account, groups] = user === VICTIM ? [VICTIM, '--init-groups'] : ['65534', '--clear-groups'];
+        const writable = pathsThat('-w', account, groups).filter((path) => enteredByWorker.includes(path));
+        const seen = tasks.flatMap((task, index) => {
+          const lines = task.user === user ? ran[index]!.output.replaceAll('private', '').split('\n') : [];
+          return task.paths.filter((path) => lines.includes(path));
+        });
+        expect([...new Set(seen)].toSorted(), user).toEqual(writable.toSorted());
+      }
+    });
   });
 
   it('a sandbox without a network reaches nothing but itself', async () => {

@@ -11,6 +11,7 @@ import {
   realpathSync,
   statSync,
 } from 'node:fs';
+import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { InputError } from '@goshawk/core';
 import { type FailedOutcome, failed, type RunOrder } from './contract.js';
@@ -156,6 +157,8 @@ const VERIFY = [
 export class Isolation {
   readonly #options: IsolationOptions;
   readonly #isRoot = process.getuid?.() === 0;
+  /** Name of the worker's account; undefined: it has none. */
+  readonly #ownName = nameOfAccount();
   readonly #setpriv: string | undefined;
   readonly #bwrap: string | undefined;
   readonly #stat: string | undefined;
@@ -236,7 +239,13 @@ export class Isolation {
       );
     const view =
       this.#options.runAs === 'sandbox'
-        ? this.#view(account, folder, exchanged, [...needs, ...reads, ...named])
+        ? this.#view(
+            account,
+            folder,
+            exchanged,
+            [...needs, ...this.#openTo(this.#guestOf(user), [...reads, ...named])],
+            this.#guestOf(user),
+          )
         : undefined;
     if (view !== undefined && 'kind' in view) return view;
     const { stdout = '', stderr = '' } = order.files ?? {};
@@ -271,6 +280,25 @@ export class Isolation {
       'no-account',
       `${whose} on this worker, which runs tasks under the account of their submitter`,
     );
+  }
+
+  /**
+   * Returns the account of a user to whom the worker, which cannot switch to it, must not lend its rights to folders; undefined if
+   * the task is of the worker's own account. Jobs without a user come from holders of `client.key`, who may claim any name.
+   */
+  #guestOf(user: string | undefined): Account | undefined {
+    if (this.#isRoot || !this.#options.hasKeys || user === undefined || user === this.#ownName)
+      return undefined;
+    return this.#lookUp(user) ?? NOBODY;
+  }
+
+  /** Returns the paths in folders that the guest could write to itself. What others own may contain private files of the worker's account. */
+  #openTo(guest: Account | undefined, paths: readonly string[]): readonly string[] {
+    if (guest === undefined) return paths;
+    return paths.filter((path) => {
+      const real = path.startsWith('/') ? openIdentified(path)?.real : undefined;
+      return real !== undefined && mayWrite(guest, real);
+    });
   }
 
   /** Returns the account of a user. Rejects numeric names, which would be uids, and system accounts. */
@@ -315,12 +343,18 @@ export class Isolation {
     folder: string,
     exchanged?: string,
     reads: readonly string[] = [],
+    guest?: Account,
   ): View | FailedOutcome {
     const found = openIdentified(folder);
     const real = found?.real ?? resolve(folder);
     const hidden = this.#hiddenPaths();
     if (hidden.some((path) => isWithin(real, path)))
       return failed('not-allowed', `the folder "${folder}" is not accessible to tasks on this worker`);
+    if (guest !== undefined && found !== undefined && mayMount(real) && !mayWrite(guest, real))
+      return failed(
+        'not-allowed',
+        `this worker runs as ${this.#ownName}, and other users may only use folders that they can write to: the account ${guest.name} cannot write to "${folder}"`,
+      );
     for (const path of [real, ...(exchanged === undefined ? [] : [exchanged])])
       if (account !== undefined && this.#isClosed(account, path))
         return failed(
@@ -517,6 +551,15 @@ function runAsError(why: string, hint: string): InputError {
   return new InputError('bad-option', `--run-as: ${why}`, hint);
 }
 
+function nameOfAccount(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    // In containers, the user id may have no account.
+    return undefined;
+  }
+}
+
 function accountNamed(user: string): Account | undefined {
   try {
     const line = execFileSync('getent', ['passwd', user], { encoding: 'utf8', stdio: 'pipe' }).split(
@@ -654,6 +697,21 @@ function mayEnter({ uid, groups }: Account, folder: string): boolean {
     return stats.uid === uid || (stats.mode & (groups.includes(stats.gid) ? 0o010 : 0o001)) !== 0;
   } catch {
     return true;
+  }
+}
+
+/** Whether the account may write to the file or folder at this real path, by the modes on its way. */
+function mayWrite({ uid, groups }: Account, real: string): boolean {
+  try {
+    for (let at = dirname(real); at !== dirname(at); at = dirname(at)) {
+      const { uid: owner, gid, mode } = statSync(at);
+      const bit = owner === uid ? 0o100 : groups.includes(gid) ? 0o010 : 0o001;
+      if ((mode & bit) === 0) return false;
+    }
+    const { uid: owner, gid, mode } = statSync(real);
+    return owner === uid || (mode & (groups.includes(gid) ? 0o020 : 0o002)) !== 0;
+  } catch {
+    return false;
   }
 }
 

@@ -46,6 +46,8 @@ describe.skipIf(missing !== undefined)(
       const environment = { XDG_STATE_HOME: join(folder, 'state') };
       await runGoshawk(['keygen', 'keys'], environment, { cwd: folder });
       await runGoshawk(['keygen', 'client', 'ci', 'keys'], environment, { cwd: folder });
+      // The account of the task may list the folder, unless the sandbox hides it.
+      await chmod(join(folder, 'keys'), 0o755);
       const args = ['up', '--workers', '1', '--secure', '--keys', 'keys'];
       // Without namespaces of users, bubblewrap does not work.
       const goshawk = fileURLToPath(new URL('../../bin/goshawk.js', import.meta.url));
@@ -65,7 +67,7 @@ describe.skipIf(missing !== undefined)(
       up = startGoshawk(args, environment, { cwd: folder });
       await up.says(/tasks run in a sandbox/);
       await up.says(/the cluster is up at/);
-      const script = 'id -un; cat keys/*.key';
+      const script = 'id -un; ls keys; cat keys/*.key';
       const ran = await runGoshawk(['run', '--keys', 'keys', '--', 'sh', '-c', script], environment, {
         cwd: folder,
       });

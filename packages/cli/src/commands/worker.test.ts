@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { allowedBy } from './worker.js';
+import { allowedBy, withOtherKeys } from './worker.js';
 
 const DEFAULTS = { exec: true, execOnly: [], module: true, moduleOnly: [] };
 
@@ -24,4 +27,17 @@ it('listed paths must be absolute and exist', () => {
   expect(() => allowedBy({ ...DEFAULTS, execOnly: ['sh'] })).toThrow(
     /--exec-only: sh is not an absolute path/,
   );
+});
+
+it('the keys beside that of the worker are hidden from tasks, and nothing else beside it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'goshawk-worker-'));
+  try {
+    const own = join(folder, 'worker.w7.key');
+    for (const name of ['worker.w7.key', 'data.csv']) writeFileSync(join(folder, name), '');
+    expect(withOtherKeys(own)).toBe(own);
+    writeFileSync(join(folder, 'client.ann.key'), '');
+    expect(withOtherKeys(own)).toBe(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

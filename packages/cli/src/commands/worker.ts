@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { defineCommand } from '@goshawk/command';
 import { gpuNamesOf, keysFor, parseAttributes, sizeOfWorker, WORKER_OPTIONS } from '@goshawk/command/cluster';
 import { GPU, InputError, type Resources } from '@goshawk/core';
@@ -65,7 +65,7 @@ export const workerCommand = defineCommand({
       runAs: options.runAs,
       network: options.network,
       hidden: [
-        ...(keys?.path === undefined ? [] : [keys.path]),
+        ...(keys?.path === undefined ? [] : [withOtherKeys(keys.path)]),
         ...(context.global.keys === undefined ? [] : [resolve(context.cwd, context.global.keys)]),
         // Tasks get their own large values from the worker.
         ...(options.values === undefined ? [] : [resolve(context.cwd, options.values)]),
@@ -76,6 +76,13 @@ export const workerCommand = defineCommand({
     return keep(daemon, context, options);
   },
 });
+
+/** Returns the folder of the key file if other keys are there too, which tasks must not see either; otherwise the file. */
+export function withOtherKeys(path: string): string {
+  const folder = dirname(path);
+  const others = readdirSync(folder).filter((name) => name.endsWith('.key') && name !== basename(path));
+  return others.length > 0 ? folder : path;
+}
 
 /** @throws InputError if CUDA_VISIBLE_DEVICES names fewer GPUs than the worker has */
 function checkVisible(capacity: Resources, visible: string | undefined): void {

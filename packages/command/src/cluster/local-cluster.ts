@@ -246,7 +246,7 @@ export class LocalCluster {
   }
 
   #workers(): ProcessSpec[] {
-    const { workers, memory, gpus, resources, attribute, dataFolder, logLevel } = this.#options;
+    const { workers, memory, gpus, resources, attribute, dataFolder, keys, logLevel } = this.#options;
     // If no option states a number, each worker has one CPU, regardless of the number in the machine.
     const { slots } = sizeOfWorker(this.#options);
     const processes = Math.max(1, Math.ceil(workers / WORKERS_PER_PROCESS));
@@ -274,7 +274,7 @@ export class LocalCluster {
           runAs: this.#options.runAs,
           network: this.#options.network,
           values: this.#values,
-          hide: [dataFolder],
+          hide: [dataFolder, ...(keys === undefined ? [] : [keys])],
           auditLog: this.#options.auditLog,
         });
       return { name, role: 'worker', args: () => ['worker', ...flags()], names, secrets: this.#httpSecrets };
