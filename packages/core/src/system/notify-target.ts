@@ -35,9 +35,20 @@ export function notifyTargetOf(text: string): NotifyTarget | undefined {
 export function isNotifyAllowed(text: string, allowed: readonly string[]): boolean {
   const target = notifyTargetOf(text);
   if (target === undefined) return false;
-  if (target.kind !== 'web')
-    return allowed.some((glob) => glob.startsWith(`${target.kind}:`) && matchesGlob(glob, text));
+  if (target.kind === 'command') return allowed.some((glob) => isCommandAllowed(glob, text));
+  if (target.kind === 'mail')
+    return allowed.some((glob) => glob.startsWith('mail:') && matchesGlob(glob, text));
   return allowed.some((glob) => !glob.startsWith('mail:') && matchesGlob(glob.toLowerCase(), target.host));
+}
+
+/** Characters without a meaning for a shell, besides the space. */
+const PLAIN = /[\p{L}\p{N} _@%+=:,./-]/gu;
+
+/** Whether the glob permits the command. Only `command:*` permits further commands after it, or any other use of the shell. */
+function isCommandAllowed(glob: string, text: string): boolean {
+  if (!glob.startsWith('command:') || !matchesGlob(glob, text)) return false;
+  const special = (of: string): string => of.replaceAll(PLAIN, '');
+  return glob === 'command:*' || special(text) === special(glob.replaceAll(/[*?]/g, ''));
 }
 
 /** Names a target in errors and logs, without parts that may be secret. */

@@ -51,10 +51,10 @@ function notifier(
 
 const ignored = (): void => {};
 
-const endedJob = (notify?: string, id = 's-1', state = 'failed'): Job =>
+const endedJob = (notify?: string, id = 's-1', state = 'failed', user = 'ann'): Job =>
   ({
     id,
-    spec: { name: 'etl', user: 'ann', notify },
+    spec: { name: 'etl', user, notify },
     state,
     counts: { total: 2, waiting: 0, running: 0, completed: 1, failed: 1, cancelled: 0 },
     acceptedAt: 0,
@@ -221,6 +221,44 @@ test('notifications to a host that hangs do not hold up or displace those to oth
   for (let job = 0; job < 12_000; job++) it.notify(endedJob(stuck, `s-${job}`), 0, ignored);
   it.notify(endedJob(url, 'd-1'), 0, ignored);
   await expect.poll(() => received.length).toBe(1);
+});
+
+test.each([
+  ['the same host', ['127.0.0.1']],
+  ['other hosts', ['127.0.0.2', '127.0.0.3']],
+  ['many hosts', Array.from({ length: 40 }, (_, index) => `127.0.1.${index + 1}`)],
+])('notifications of users to %s that hang do not hold up or displace those of others', async (_, hosts) => {
+  const hanging = createServer(() => {});
+  await new Promise<void>((resolve) => hanging.listen(0, '0.0.0.0', resolve));
+  endings.push(() => {
+    hanging.closeAllConnections();
+    hanging.close();
+  });
+  const { port } = hanging.address() as AddressInfo;
+  const { url, received } = await receiver(200);
+  const { it, warnings } = notifier({});
+  for (let job = 0; job < 14_000; job++) {
+    const stuck = `http://${hosts[job % hosts.length]}:${port}/`;
+    it.notify(endedJob(stuck, `s-${job}`, 'failed', job % 2 === 0 ? 'mallory' : 'mallet'), 0, ignored);
+  }
+  expect(warnings.length).toBeGreaterThan(0);
+  it.notify(endedJob(url, 'd-1'), 0, ignored);
+  await expect.poll(() => received.length).toBe(1);
+});
+
+test("the operator's command that hangs for jobs of one user runs for those of others", async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'goshawk-notify-'));
+  endings.push(() => rmSync(folder, { recursive: true, force: true }));
+  const command = `case "$(cat)" in *mallory*) echo $$ >> ${folder}/pids; exec sleep 600 ;; *) touch ${folder}/done ;; esac`;
+  const { it, warnings } = notifier({ command }, [], 300_000);
+  for (let count = 0; count < 3_000; count++) it.jobEnded(endedJob(undefined, 's-1', 'failed', 'mallory'), 0);
+  expect(warnings).toHaveLength(2_000);
+  it.jobEnded(endedJob(), 0);
+  await expect.poll(() => existsSync(join(folder, 'done'))).toBe(true);
+  const pids = () => readFileSync(join(folder, 'pids'), 'utf8').trim().split('\n');
+  await expect.poll(pids).toHaveLength(4);
+  it.close();
+  for (const pid of pids()) process.kill(Number(pid), 'SIGKILL');
 });
 
 test('a command that takes too long is killed with the programs that it has started', async () => {

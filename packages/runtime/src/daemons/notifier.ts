@@ -25,22 +25,14 @@ export interface NotifyOptions {
 const PAUSES_MS = [1_000, 5_000, 25_000, 125_000];
 const ANSWER_MS = 10_000;
 const COMMAND_MS = 60_000;
-/** Maximum number of notifications that are not delivered yet, in total and per host; more are dropped and logged. */
-const PENDING_MAX = 10_000;
-const PENDING_PER_HOST_MAX = 5_000;
-/** Maximum number of concurrent requests per host. */
-const REQUESTS_PER_HOST_MAX = 16;
-/** Maximum number of concurrent commands and mails per user, of concurrent commands of the operator, and of those that wait. */
+/** See `Lanes`: at most 5,000 for a host if only one user has any, and 1,000 commands of the operator. */
+const PENDING_MAX = 20_000;
+const COMMANDS_PENDING_MAX = 4_000;
+/** Maximum number of concurrent requests of a user to a host, and of a user in total: each is a connection. */
+const REQUESTS_MAX = 16;
+const CALLS_PER_USER_MAX = 64;
+/** Maximum number of concurrent commands and mails of a user, and of commands of the operator for jobs of a user. */
 const COMMANDS_MAX = 4;
-const COMMANDS_WAITING_MAX = 1_000;
-
-/** Notifications to one host, or by programs for one user. If they hang, they hold up no others. */
-interface Lane {
-  /** For logs. */
-  readonly name: string;
-  readonly queue: Queue;
-  pending: number;
-}
 
 /** Runs at most so many calls at once; the others wait in order. */
 class Queue {
@@ -50,11 +42,6 @@ class Queue {
 
   constructor(callsMax: number) {
     this.#callsMax = callsMax;
-  }
-
-  /** Number of calls that wait. */
-  get length(): number {
-    return this.#waiting.length;
   }
 
   async run<T>(call: () => Promise<T>): Promise<T> {
@@ -70,6 +57,50 @@ class Queue {
   }
 }
 
+/** Notifications of one user to one host, or by programs. */
+interface Lane {
+  readonly queue: Queue;
+  pending: number;
+}
+
+/** The right to wait in a queue. */
+interface Pass {
+  readonly run: Queue['run'];
+  readonly leave: () => void;
+}
+
+/**
+ * Queues of users that do not hold up each other: neither those of different users nor those of one user to different hosts. What
+ * is pending is limited in total, and shared by the users and their queues as if there was one more of each.
+ */
+class Lanes {
+  readonly #pendingMax: number;
+  readonly #users = new Map<string, Lane & { readonly lanes: Map<string, Lane> }>();
+
+  constructor(pendingMax: number) {
+    this.#pendingMax = pendingMax;
+  }
+
+  /** @returns undefined if too many of the user are pending already; `leave` must be called in the end */
+  enter(user: string, name: string, callsMax: number): Pass | undefined {
+    const known = this.#users.get(user);
+    const own = known ?? { queue: new Queue(CALLS_PER_USER_MAX), pending: 0, lanes: new Map<string, Lane>() };
+    const lane = own.lanes.get(name) ?? { queue: new Queue(callsMax), pending: 0 };
+    const share = this.#pendingMax / (this.#users.size + (known === undefined ? 2 : 1));
+    const laneShare = share / (own.lanes.size + (lane.pending === 0 ? 2 : 1));
+    if (own.pending >= share || lane.pending >= laneShare) return undefined;
+    this.#users.set(user, own);
+    own.lanes.set(name, lane);
+    own.pending++;
+    lane.pending++;
+    const leave = (): void => {
+      if (--lane.pending === 0) own.lanes.delete(name);
+      if (--own.pending === 0) this.#users.delete(user);
+    };
+    return { run: (call) => lane.queue.run(() => own.queue.run(call)), leave };
+  }
+}
+
 /**
  * Notifies others of ended jobs: the URL, mail address or command that the job names, and the operator's command. Failed
  * notifications of a job's own are retried for several minutes; a job that ends again meanwhile is reported after that.
@@ -81,12 +112,10 @@ export class Notifier {
   readonly #logger: Logger;
   readonly #wallNow: () => Millis;
   readonly #ending = new AbortController();
-  #pending = 0;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new Lanes(PENDING_MAX);
+  readonly #commandLanes = new Lanes(COMMANDS_PENDING_MAX);
   /** The last pending notification of each job. */
   readonly #lastOf = new Map<string, Promise<void>>();
-  /** The operator's commands. */
-  readonly #commands = new Queue(COMMANDS_MAX);
 
   readonly #pausesMs: readonly Millis[];
   readonly #commandMs: Millis;
@@ -108,8 +137,7 @@ export class Notifier {
   /** Runs the operator's command. @param wallOffsetMs wall clock minus the clock of the job's times */
   jobEnded(job: Job, wallOffsetMs: Millis): void {
     const { command } = this.#options;
-    if (command !== undefined)
-      this.#queue(job.id, command, JSON.stringify(notificationOf(job, wallOffsetMs)));
+    if (command !== undefined) this.#queue(job, command, JSON.stringify(notificationOf(job, wallOffsetMs)));
   }
 
   /**
@@ -144,32 +172,24 @@ export class Notifier {
     const target = notifyTargetOf(to)!;
     const isWeb = target.kind === 'web';
     const name = notifyTargetName(to);
-    const key = isWeb ? name : `user ${spec.user ?? ''}`;
-    const lane = this.#lanes.get(key) ?? {
-      name,
-      queue: new Queue(isWeb ? REQUESTS_PER_HOST_MAX : COMMANDS_MAX),
-      pending: 0,
-    };
-    if (this.#pending >= PENDING_MAX || lane.pending >= PENDING_PER_HOST_MAX) {
+    const user = spec.user ?? '';
+    const lane = this.#lanes.enter(user, isWeb ? name : '', isWeb ? REQUESTS_MAX : COMMANDS_MAX);
+    if (lane === undefined) {
       this.#logger.warn(
-        { job: id, to: name },
-        'the notification waits for a restart of the scheduler: too many others are not delivered yet',
+        { job: id, to: name, user },
+        'the notification waits for a restart of the scheduler: too many others of its user are not delivered yet',
       );
       return;
     }
-    this.#pending++;
-    lane.pending++;
-    this.#lanes.set(key, lane);
     const before = this.#lastOf.get(id);
     const attempt = isWeb ? () => this.#post(to, body) : () => this.#runFor(target, body, variablesOf(job));
     const delivered = (before ?? Promise.resolve())
-      .then(() => this.#deliver(id, name, attempt, lane))
+      .then(() => this.#deliver(id, name, attempt, lane.run))
       .then((isSettled) => {
         if (isSettled) settled();
       })
       .finally(() => {
-        this.#pending--;
-        if (--lane.pending === 0) this.#lanes.delete(key);
+        lane.leave();
         if (this.#lastOf.get(id) === delivered) this.#lastOf.delete(id);
       });
     this.#lastOf.set(id, delivered);
@@ -180,11 +200,11 @@ export class Notifier {
     job: string,
     to: string,
     attempt: () => Promise<Problem | undefined>,
-    lane: Lane,
+    run: Pass['run'],
   ): Promise<boolean> {
     const { signal } = this.#ending;
     for (let attempts = 0; ; attempts++) {
-      const problem = await lane.queue.run(async () => (signal.aborted ? undefined : attempt()));
+      const problem = await run(async () => (signal.aborted ? undefined : attempt()));
       if (signal.aborted) return false;
       if (problem === undefined) return true;
       const waitMs = problem.isFinal ? undefined : this.#pausesMs[attempts];
@@ -242,16 +262,22 @@ export class Notifier {
     }
   }
 
-  #queue(job: string, command: string, body: string): void {
-    if (this.#commands.length >= COMMANDS_WAITING_MAX) {
-      this.#logger.warn({ job }, `--notify-command is skipped: ${COMMANDS_WAITING_MAX} others wait for it`);
+  #queue({ id, spec: { user = '' } }: Job, command: string, body: string): void {
+    const lane = this.#commandLanes.enter(user, '', COMMANDS_MAX);
+    if (lane === undefined) {
+      this.#logger.warn(
+        { job: id, user },
+        '--notify-command is skipped: too many others of the user wait for it',
+      );
       return;
     }
-    void this.#commands.run(async () => {
-      if (this.#ending.signal.aborted) return;
-      const problem = await this.#run(['/bin/sh', '-c', command], `${body}\n`, process.env);
-      if (problem !== undefined) this.#logger.warn({ job }, `--notify-command failed: ${problem}`);
-    });
+    void lane
+      .run(async () => {
+        if (this.#ending.signal.aborted) return;
+        const problem = await this.#run(['/bin/sh', '-c', command], `${body}\n`, process.env);
+        if (problem !== undefined) this.#logger.warn({ job: id }, `--notify-command failed: ${problem}`);
+      })
+      .finally(lane.leave);
   }
 
   /** @returns what went wrong; undefined: nothing */

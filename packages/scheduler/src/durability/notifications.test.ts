@@ -36,6 +36,30 @@ test.each([
   expect(notifyRefusal(job(target), allowed)?.code).toBe(isAllowed ? undefined : 'notify-host');
 });
 
+test('a glob of a command permits no further commands and no other use of the shell, except command:*', () => {
+  const special = fc.constantFrom(...';&|$`"\'\\<>()[]{}*?!~#^', '\t');
+  const plain = fc.stringMatching(/^[a-z0-9 ./=:,@%+_-]*$/);
+  fc.assert(
+    fc.property(plain, special, plain, (before, mark, after) => {
+      const target = `command:/opt/report ${before}${mark}${after}`;
+      const codeFor = (allowed: string) => notifyRefusal(job(target), [allowed])?.code;
+      expect(codeFor('command:/opt/report *')).toBe('notify-host');
+      expect(codeFor('command:/opt/report*')).toBe('notify-host');
+      expect(codeFor('command:*')).toBeUndefined();
+      if (!'*?'.includes(mark)) expect(codeFor(`command:/opt/report *${mark}*`)).toBeUndefined();
+    }),
+  );
+});
+
+test.each([
+  ['command:/opt/report --job 1 a@b.c', true],
+  ['command:/opt/report größe=1', true],
+  ['command:/opt/report x && mail', false],
+])('%s with a glob of its arguments: %j', (target, isAllowed) => {
+  const refusal = notifyRefusal(job(target), ['command:/opt/report *']);
+  expect(refusal?.code).toBe(isAllowed ? undefined : 'notify-host');
+});
+
 test.each([
   'mail:',
   'mail:ann',
