@@ -153,12 +153,17 @@ export class ClientApi {
 
   // ---- requests about one job
 
-  /** Serves a request about an existing job that the client may see. A job in the journal is read if the query budget permits. */
+  /**
+   * Serves a request about an existing job that the client may see. A job in the journal is read if the query budget permits.
+   *
+   * @param isQuery whether the request counts as a query already
+   */
   #withJob(
     from: Address,
     { request, id }: { request: number; id: string },
     now: Millis,
     serve: (job: Job) => void,
+    isQuery = false,
   ): void {
     const { jobs } = this.#s;
     const allowed = this.#allowedUser;
@@ -171,10 +176,12 @@ export class ClientApi {
       refuse(this.#s, from, request, this.#refusalFor(id));
     };
     if (tombstone?.kind !== 'archived' || !mayBeVisible) return serveFound();
-    this.#serveWithinBudget(from, request, now, () => {
+    const read = (): void => {
       this.#budget.charge(this.#client, READING_COST + tombstone.bytes / BYTES_PER_JOB);
       serveFound();
-    });
+    };
+    if (isQuery) read();
+    else this.#serveWithinBudget(from, request, now, read);
   }
 
   /** Serves a reading request about one job if the query budget permits. @param serve returns its cost, in listed jobs */
@@ -185,7 +192,7 @@ export class ClientApi {
     serve: (job: Job) => number,
   ): void {
     this.#serveWithinBudget(from, message.request, now, () =>
-      this.#withJob(from, message, now, (job) => this.#budget.charge(this.#client, serve(job))),
+      this.#withJob(from, message, now, (job) => this.#budget.charge(this.#client, serve(job)), true),
     );
   }
 

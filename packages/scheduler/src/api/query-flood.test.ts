@@ -101,6 +101,7 @@ test.each<Omit<MessageOf<'describeJob'>, 'request' | 'id'> | Omit<MessageOf<'can
   const ask = (request: number): void =>
     bench.scheduler.receive(CLIENT, { ...asked, request, id: `s-${1 + (request % 40)}` } as Message, 1);
   for (let request = 1; request <= 20_000; request++) ask(10_000 + request);
-  expect(reads).toBeGreaterThan(100);
+  // Each request is charged once, besides its reading.
+  expect(reads).toBeGreaterThan(700);
   expect(reads).toBeLessThan(3_000);
 });
