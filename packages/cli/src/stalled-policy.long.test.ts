@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '@goshawk/journal/testing';
 import { expect, test } from 'vitest';
 import { removeFolder, TestCluster } from './test-cluster.fixture.js';
 
@@ -127,7 +128,16 @@ test('exceptions of a policy in timers and promises are counted as its own, and 
     }) };`,
   );
   const modules = ['--policy', file, '--estimator', estimator];
-  const cluster = await TestCluster.start(['--workers', '1', '--schedulers', '1', ...modules]);
+  const http = `127.0.0.1:${await freePort()}`;
+  const cluster = await TestCluster.start([
+    '--workers',
+    '1',
+    '--schedulers',
+    '1',
+    '--http',
+    http,
+    ...modules,
+  ]);
   try {
     for (let i = 0; i < 3; i++)
       expect((await cluster.goshawk(['submit', '--sleep', '10ms', '--wait'])).exitCode).toBe(0);
@@ -137,6 +147,12 @@ test('exceptions of a policy in timers and promises are counted as its own, and 
     const ofScheduler = await readFile(join(cluster.folder, 'data', 'logs', 's0.log'), 'utf8');
     expect(ofScheduler).toMatch(/"event":"estimator-failed".*late\.mjs.*"failures":2/);
     expect(ofScheduler.match(/"msg":"scheduler is up"/g)).toHaveLength(1);
+    const targets = (await (await fetch(`http://${http}/targets`)).json()) as { targets: string[] }[];
+    const pages = targets
+      .flatMap(({ targets }) => targets)
+      .map((target) => fetch(`http://${target}/metrics`));
+    const metrics = (await Promise.all((await Promise.all(pages)).map((page) => page.text()))).join('');
+    expect(metrics).toMatch(/^goshawk_scheduler_estimator_failures_total [3-9]$/m);
   } finally {
     await cluster.stop();
     await removeFolder(folder);

@@ -258,8 +258,6 @@ function hostWith(
     'estimator',
     'the estimator failed; the submitter’s estimate is used instead',
   );
-  const failedLater = failureLog(logger, 'estimator', 'the estimator threw in a timer or a promise');
-  void process.ended.then(receiveLaterFailures(failedLater));
   const wallOffsetMs = (): Millis => Date.now() - process.host.now();
   const notifier = options.notify && new Notifier(options.notify, logger, Date.now);
   void process.ended.then(() => notifier?.close());
@@ -410,6 +408,13 @@ function observe(
     own,
     (text) => enter('limit reached', (scheduler, now) => scheduler.notice('limit-reached', text, now)),
   );
+  let failedLater = 0;
+  const logFailure = failureLog(logger, 'estimator', 'the estimator threw in a timer or a promise');
+  const later = receiveLaterFailures((estimator, error) => {
+    failedLater++;
+    logFailure(estimator, error);
+  });
+  void process.ended.then(later);
   process.show(() => ({
     notReady: [
       ...(machine.isReady ? [] : joinMessages(taken.problem ?? process.refusalBy(central))),
@@ -419,6 +424,7 @@ function observe(
       ...combineReadings([
         readingsOf(machine, own?.journal, process.host.now()),
         ...(adopted?.readings() ?? []),
+        { goshawk_scheduler_estimator_failures_total: failedLater },
       ]),
       ...userReadings(
         [machine, ...(adopted?.machines ?? [])].flatMap((each) => each.userLoads()),
