@@ -65,6 +65,17 @@ describe('connect', () => {
     });
   });
 
+  test('to a process that completes no handshake says that it may be too busy', async () => {
+    const server = createServer(() => {});
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const endpoint = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const error = await connect(endpoint, IMPATIENT).catch((thrown: unknown) => thrown);
+    server.close();
+    expect(error).toMatchObject({
+      message: `no answer from ${endpoint}; is the cluster running, or too busy to answer?`,
+    });
+  });
+
   test('to a process that is connected and silent points to a hang or another version', async () => {
     await using peer = await ScriptedPeer.start();
     await expect(connect(peer.endpoint, IMPATIENT)).rejects.toMatchObject({

@@ -128,7 +128,7 @@ export function noAnswer(peer: string, what: string, silentMs: Millis): Unreacha
   return new UnreachableError(
     'unreachable',
     `no answer from ${peer} for ${formatDuration(silentMs)} when asked ${what}`,
-    `is the cluster running? If so, check its log: this client speaks protocol version ${PROTOCOL_VERSION}`,
+    `is the cluster running? If so, it may be too busy: check its log; this client speaks protocol version ${PROTOCOL_VERSION}`,
   );
 }
 
@@ -151,10 +151,16 @@ export function notRunning(peer: string): UnreachableError {
 
 export const NOT_RUNNING_CODE = 'not-running';
 
-export function unreachableCluster(seeds: readonly string[], cause: unknown): UnreachableError {
+/** @param isRefused whether nothing listens at the addresses, so that no busy process can be there */
+export function unreachableCluster(
+  seeds: readonly string[],
+  cause: unknown,
+  isRefused = false,
+): UnreachableError {
+  const question = isRefused ? 'is the cluster running?' : 'is the cluster running, or too busy to answer?';
   return new UnreachableError(
     'unreachable',
-    `no answer from ${seeds.join(' or ')}; is the cluster running?`,
+    `no answer from ${seeds.join(' or ')}; ${question}`,
     '`goshawk up` starts one on this machine; if only central is down, tasks keep running, and --cluster with the address of a scheduler works (several: comma-separated)',
     { cause },
   );

@@ -251,7 +251,7 @@ export class Roster {
       this.#seeds.map((seed) => probeEndpoint(seed, PROBE_MS).catch(() => 'unreachable')),
     );
     if (probes.every((probe) => probe === 'refused') && !signal.aborted)
-      throw unreachableCluster(this.#seeds, new Error('the connection was refused'));
+      throw unreachableCluster(this.#seeds, new Error('the connection was refused'), true);
     return new Promise<never>(() => {});
   }
 
