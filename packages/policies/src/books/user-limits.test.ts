@@ -78,7 +78,7 @@ describe('limits of users', () => {
 
   describe('that running tasks exceed by their jobs', () => {
     const users: Readonly<Record<string, (limits: object, more: object) => object>> = {
-      user: (limits) => ({ ann: limits }),
+      user: (limits) => ({ ann: limits, ben: limits }),
       everyone: (limits) => ({ '*': limits }),
       project: (limits) => ({ ann: { project: 'p' }, ben: { project: 'p' }, '@p': limits }),
       both: (limits, more) => ({
@@ -140,7 +140,7 @@ describe('limits of users', () => {
           const check = () => {
             const accounts: [limit: number, users: readonly string[]][] =
               whose === 'project' ? [[most, ['ann', 'ben']]] : [[most, ['ann']]];
-            if (whose === 'everyone' || whose === 'both') accounts.push([most, ['ben']]);
+            if (whose !== 'project') accounts.push([most, ['ben']]);
             if (whose === 'both') accounts.push([most + 1, ['ann', 'ben']]);
             for (const [limit, names] of accounts) {
               const runs = runsNow().filter((run) => names.includes(jobOf(run).user));
