@@ -34,6 +34,11 @@ export class Fragments {
     this.#unit = unit;
   }
 
+  /** Whether any such task runs. */
+  get hasRuns(): boolean {
+    return this.#runs.size > 0;
+  }
+
   /** What the user is charged beyond the charges of its tasks. */
   of(user: string): number {
     return this.#users.get(user)?.extra ?? 0;

@@ -13,10 +13,14 @@ import type { Placement } from './placement.js';
 import type { Precedence } from './precedence.js';
 import type { Queue } from './queue.js';
 import type { Starting } from './starting.js';
+import type { UserShares } from './user-shares.js';
 import type { Waiting } from './waiting.js';
 
 /** Maximum number of needs examined for reservations. It is large because most of them fit somewhere. */
 const CONTENDERS_MAX = 100;
+
+/** Longest wait that counts as the cost of a reservation, in mean run times of the whole cluster: estimates may be false. */
+const TURNS_MAX = 2;
 
 /** Decides which stages that fit nowhere get a reservation, around which smaller tasks are backfilled. */
 export class Backfill {
@@ -30,10 +34,17 @@ export class Backfill {
   readonly #gangs: Gangs;
   readonly #starting: Starting;
   readonly #precedence: Precedence;
+  readonly #shares: UserShares;
   /** The time since which a stage that fits nowhere has been the first of its user. */
   #firstSince: ReadonlyMap<StageView, Millis> = new Map();
 
-  constructor(queue: Queue, placement: Placement, starting: Starting, precedence: Precedence) {
+  constructor(
+    queue: Queue,
+    placement: Placement,
+    starting: Starting,
+    precedence: Precedence,
+    shares: UserShares,
+  ) {
     this.#waiting = queue.waiting;
     this.#queue = queue;
     this.#limits = queue.limits;
@@ -44,6 +55,7 @@ export class Backfill {
     this.#gangs = placement.gangs;
     this.#starting = starting;
     this.#precedence = precedence;
+    this.#shares = shares;
   }
 
   /** Makes reservations for the first stages that fit nowhere, if they are worth the room that stays idle. */
@@ -88,7 +100,11 @@ export class Backfill {
     const stuck: StageView[] = [];
     // If all needs are equal and no CPU is free, a reservation could only cover the next free slot anyway.
     if (this.#waiting.onlyNeeds?.together === 1 && this.#free.withCpu === 0) return stuck;
-    for (const { stage, needs } of this.#waiting.firstReservable(kinds, CONTENDERS_MAX)) {
+    // Parts of CPUs may stay free at all workers for ever, so tasks of one CPU need reservations, too.
+    const contenders = this.#shares.hasFragments
+      ? this.#waiting.firstOf(kinds, CONTENDERS_MAX)
+      : this.#waiting.firstReservable(kinds, CONTENDERS_MAX);
+    for (const { stage, needs } of contenders) {
       if (stuck.length === RESERVATIONS_MAX) break;
       if (!this.#hasWaited(stage, now) && !this.#queue.isNearLatest(stage, now)) continue;
       if (this.#reservations.of(stage) !== undefined || !this.#precedence.has(stage.job)) continue;
@@ -115,7 +131,9 @@ export class Backfill {
   #isWorthwhile({ stage, at, rooms }: Reservation, now: Millis): boolean {
     let idle = 0;
     for (const worker of rooms.keys()) idle += this.#idleAt(worker, stage);
-    return idle * (at - now) <= this.#worthOf(stage, now);
+    const { turnMs } = this.#shares;
+    const most = turnMs === 0 ? Number.POSITIVE_INFINITY : TURNS_MAX * turnMs;
+    return idle * Math.min(at - now, most) <= this.#worthOf(stage, now);
   }
 
   /** A quick test that only excludes reservations that are not worth it: they last for a millisecond or more. */

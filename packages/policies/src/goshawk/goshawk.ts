@@ -83,7 +83,7 @@ class Goshawk implements CentralPolicy {
     this.#blocked = new Blocked(waiting, queue.limits);
     this.#starting = starting;
     this.#deadlines = new Deadlines(queue, placement, starting, lending, this.#precedence, context);
-    this.#backfill = new Backfill(queue, placement, starting, this.#precedence);
+    this.#backfill = new Backfill(queue, placement, starting, this.#precedence, shares);
     this.#serving = new Serving(queue, placement, starting, shares, lending);
   }
 

@@ -14,11 +14,18 @@ interface Habit {
   readonly tasks?: number;
   readonly gang?: boolean;
   readonly mayLend?: boolean;
+  /** CPUs of a task; undefined: it requests nothing, and so takes one. */
+  readonly cpu?: number | undefined;
+  /** The estimate, in run times. */
+  readonly claims?: number;
+  /** Whether run times differ, up to half as much again, so that tasks end one by one. */
+  readonly varies?: boolean;
 }
 
 /** Runs the jobs of two users who always have some waiting. @returns the part of the cluster that each gets in the second half */
 function partsOf(workers: number, habits: Readonly<Record<User, Habit>>): Readonly<Record<User, number>> {
-  const bench = new PolicyBench('goshawk', workers, { context: { cutoffMs: 10_000 } });
+  const places = { slots: 16, capacity: { cpu: 1 } };
+  const bench = new PolicyBench('goshawk', workers, { ...places, context: { cutoffMs: 10_000 } });
   const [shortestMs, longestMs] = [Math.min, Math.max].map((of) =>
     of(...USERS.map((user) => habits[user].taskMs)),
   );
@@ -27,10 +34,11 @@ function partsOf(workers: number, habits: Readonly<Record<User, Habit>>): Readon
   const got = { ann: 0, mal: 0 };
   let last = 0;
   const submit = (user: User): void => {
-    const { taskMs, slack, tasks = 1, gang = false, mayLend = true } = habits[user];
+    const { taskMs, slack, tasks = 1, gang = false, mayLend = true, cpu, claims = 1 } = habits[user];
     const deadlineAt = slack === undefined ? Number.POSITIVE_INFINITY : bench.now + (1 + slack) * taskMs;
-    const facts: Need = { user, tasks, gang, mayLend, estimateMs: taskMs, long: taskMs > 10_000, deadlineAt };
-    bench.report(++last, facts);
+    const estimateMs = claims * taskMs;
+    const facts: Need = { user, tasks, gang, mayLend, estimateMs, long: estimateMs > 10_000, deadlineAt };
+    bench.report(++last, cpu === undefined ? facts : { ...facts, demand: { cpu } });
   };
   for (; bench.now < untilMs; bench.now += stepMs) {
     const waiting = { ann: 0, mal: 0 };
@@ -40,8 +48,11 @@ function partsOf(workers: number, habits: Readonly<Record<User, Habit>>): Readon
     bench.settle();
     for (const run of [...bench.books.workers].flatMap(({ runs }) => runs)) {
       if (run.borrower !== undefined) continue;
-      if (bench.now > untilMs / 2) got[run.stage.job.user as User]++;
-      if (bench.now - run.startedAt - run.pausedMs(bench.now) >= run.stage.estimateMs)
+      const { user, number } = run.stage.job;
+      const { taskMs, cpu = 1, varies = false } = habits[user as User];
+      if (bench.now > untilMs / 2) got[user as User] += cpu;
+      const runsMs = varies ? taskMs * (1 + (number % 5) / 8) : taskMs;
+      if (bench.now - run.startedAt - run.pausedMs(bench.now) >= runsMs)
         bench.books.end(run, 'done', bench.now);
     }
   }
@@ -76,5 +87,29 @@ describe('a user whose jobs always are at their latest start', () => {
     bench.need(2, { user: 'mal', tasks: 3, estimateMs: 1_000, deadlineAt: 2_005 });
     for (let end = 0; end < 3; end++) bench.end(1);
     expect(bench.count(2)).toBe(3);
+  });
+});
+
+describe('a user whose tasks take parts of CPUs and end one by one', () => {
+  const victim = fc.record({
+    taskMs: fc.constantFrom(1_000, 10_000, 60_000),
+    cpu: fc.constantFrom(undefined, 1, 0.9),
+  });
+  const attacker = fc.record({
+    taskMs: fc.constantFrom(2_000, 10_000, 60_000),
+    cpu: fc.constantFrom(0.05, 0.1, 0.3, 0.45),
+    claims: fc.constantFrom(0.01, 1, 60, 1e6),
+    mayLend: fc.boolean(),
+    varies: fc.constant(true),
+  });
+
+  test('leaves whole CPUs for others, also with false estimates', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 4 }), victim, attacker, (workers, ann, mal) => {
+        // Whole tasks and workers leave less than a half to users of two to four workers.
+        expect(partsOf(workers, { ann, mal }).ann).toBeGreaterThan(0.2);
+      }),
+      { numRuns: 12 },
+    );
   });
 });

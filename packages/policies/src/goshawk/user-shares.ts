@@ -55,6 +55,11 @@ export class UserShares {
     return this.#turnMs;
   }
 
+  /** Whether tasks with parts of CPUs run, so that a free CPU may be spread over workers. */
+  get hasFragments(): boolean {
+    return this.#fragments.hasRuns;
+  }
+
   /** The share of the user; if none of its tasks has started, that of users who are served now. */
   of(user: QueuedUser): number {
     return user.task === undefined ? this.#served : user.share;
