@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { completionScript, completionsOf, SHELLS } from '@goshawk/command/program';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runHere } from '../terminal.fixture.js';
+import { isPlainWord } from './completion.js';
 import { GOSHAWK } from './index.js';
 
 // Yargs prints descriptions for other shells.
@@ -48,6 +49,28 @@ describe('completion', () => {
     expect(await offered('simulate', 'x', '--policy', '=', 'omni')).toEqual(['omniscient']);
     expect(await offered('jobs', '--progress', 'b')).toEqual(['bar']);
     expect(await offered('submit', '--stdin', '')).toEqual([]);
+  });
+
+  test('offers no name that a shell would not take as it is', () => {
+    const names = [
+      'w0',
+      'gpu-3.example.org',
+      'büro',
+      '$(id)',
+      '`id`',
+      'a;id',
+      'a b',
+      'a$IFS',
+      '-rf',
+      '~',
+      'a|b',
+      "a'b",
+    ];
+    const taken = names.filter((name) => {
+      const { stdout } = spawnSync('sh', ['-c', `echo ${name} 2>&1`], { encoding: 'utf8' });
+      return stdout === `${name}\n` && !name.includes(' ') && !name.startsWith('-');
+    });
+    expect(names.filter(isPlainWord)).toEqual(taken);
   });
 
   test('offers ids, workers, figures and workloads that `goshawk completion` lists', async () => {

@@ -18,7 +18,7 @@ export const completionCommand = defineCommand({
   async run(context, _options, { words }) {
     const kind = COMPLETED.find((each) => each === words[0]);
     if (kind !== undefined) {
-      for (const name of await completed(context, kind)) context.out(name);
+      for (const name of (await completed(context, kind)).filter(isPlainWord)) context.out(name);
       return;
     }
     const shell = words[0] ?? basename(context.environment.SHELL ?? '');
@@ -32,6 +32,14 @@ export const completionCommand = defineCommand({
     context.out(completionScript(shell as Shell));
   },
 });
+
+/**
+ * Whether a shell takes the word as it is. Shells put completions on the command line unquoted, and names of workers come from
+ * whoever has the key of one.
+ */
+export function isPlainWord(word: string): boolean {
+  return /^[\p{L}\p{N}_@%+=:,./][\p{L}\p{N}_@%+=:,./-]*$/u.test(word);
+}
 
 /** Returns completions that only the cluster knows; the scripts request them when the user presses Tab. */
 async function completed(context: Context, kind: Completed): Promise<readonly string[]> {
