@@ -1,4 +1,4 @@
-import { type Address, type JobInput, type Message, type MessageOf, PRESETS } from '@goshawk/core';
+import { type Address, type JobInput, type Message, type MessageOf, PRESETS, Random } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { DurableBench, entriesOf, FAILED } from '../durable.fixture.js';
 import { CENTRAL, CLIENT, joined, W1, W2, welcome } from '../lone-scheduler.fixture.js';
@@ -295,6 +295,35 @@ describe('a held job', () => {
     expect(detail(bench).held).toBeUndefined();
     expect(bench.ask(W1, 1)).toBeDefined();
   });
+
+  test.each([1, 2, 3, 4, 5, 6])(
+    'follows each request once, in whatever order they and their copies arrive (seed %i)',
+    (seed) => {
+      const random = Random.seeded(`updates ${seed}`);
+      const draw = (most: number): number => Math.floor(random.next() * most);
+      const bench = submitted();
+      const changes = Array.from({ length: 8 }, () =>
+        draw(2) === 0
+          ? { held: draw(2) === 0 }
+          : { priority: (['low', 'normal', 'high'] as const)[draw(3)]! },
+      );
+      const order = changes
+        .map((change, at) => ({ change, request: 1_000 + at, key: random.next() }))
+        .sort((one, other) => one.key - other.key);
+      const expected: { held?: true; priority: string } = { priority: 'normal' };
+      for (const [at, { change, request }] of order.entries()) {
+        for (const sent of [{ change, request }, order[draw(at + 1)]!]) {
+          const { held, priority } = { held: undefined, priority: undefined, ...sent.change };
+          bench.receive(CLIENT, { type: 'updateJob', request: sent.request, id: 's-1', held, priority });
+        }
+        if (change.priority !== undefined) expected.priority = change.priority;
+        if (change.held === true) expected.held = true;
+        if (change.held === false) delete expected.held;
+        const { held, priority } = detail(bench);
+        expect({ seed, at, held, priority }).toEqual({ seed, at, held: undefined, ...expected });
+      }
+    },
+  );
 
   test('is journaled once for a repeated request', () => {
     const bench = submitted();

@@ -14,8 +14,8 @@ const CHECK_INTERVAL_MS = 30_000;
 /** Interval of these checks before the scheduler has joined its cluster, in milliseconds. */
 const NOT_READY_INTERVAL_MS = 1_000;
 
-/** Maximum number of clients whose last request number is stored. */
-const CLIENTS_MAX = 10_000;
+/** Far more than the requests of which copies may still be in flight. */
+const UPDATES_MAX = 10_000;
 
 // Applies changes that users make to their jobs: hold, begin time and priority.
 
@@ -36,9 +36,9 @@ export function updateJob(
   job: Job,
   now: Millis,
 ): Refusal | undefined {
-  // A repeated request may arrive after a later one was answered, or after the job has ended because of it.
-  const last = s.lastUpdates.get(from);
-  if (last !== undefined && request <= last) return undefined;
+  // A copy may arrive after a later request was answered, or after the job has ended. A lower number proves no copy: frames get lost.
+  const copy = `${from} ${request}`;
+  if (s.applied.has(copy)) return undefined;
   if (job.hasEnded || job.cancelling) {
     const how = job.hasEnded ? `has ended (${job.state})` : 'is being cancelled';
     const message = `${job.id} ${how}`;
@@ -46,7 +46,7 @@ export function updateJob(
   }
   // Released or reordered tasks may start immediately, which requires a policy.
   if (held !== true && !s.cluster.isReady) return NOT_READY;
-  setLatest(s.lastUpdates, from, request, CLIENTS_MAX);
+  setLatest(s.applied, copy, true, UPDATES_MAX);
   if (held === true) holdJob(s, job, now);
   if (priority !== undefined) setPriority(s, job, priority, now);
   if (held === false) releaseJob(s, job, now);

@@ -138,8 +138,8 @@ export class SchedulerState {
   };
   /** Jobs with a begin time, and when the next timer fires; Infinity: it is not set. See `life/holds.ts`. */
   readonly beginTimes = { jobs: new Set<Job>(), timerAt: Number.POSITIVE_INFINITY };
-  /** Number of the last request of each client that has changed a job. */
-  readonly lastUpdates = new Map<Address, number>();
+  /** Recent requests that have changed a hold or a priority: `${client} ${number}`. */
+  readonly applied = new Map<string, true>();
 
   // Repair.
   readonly sweepTimer: SweepTimer;
