@@ -1,6 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module';
 import v8 from 'node:v8';
 import { gzipSync } from 'node:zlib';
+import { HttpTimes } from '@goshawk/transport';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { gatewayTo } from './gateway.fixture.js';
 
@@ -23,6 +24,19 @@ function whenGone(signal: AbortSignal): Promise<never> {
     signal.addEventListener('abort', () => reject(signal.reason));
   });
 }
+
+it('requests are measured by the template of their path and the class of their status', async () => {
+  const times = new HttpTimes();
+  const url = await gatewayTo({}, { times });
+  for (const path of ['/livez', '/v1/jobs/a-1', '/v1/jobs/a-2', '/v1/nothing', '/nothing'])
+    await (await fetch(`${url}${path}`)).text();
+  const rows = () => Array.from(times.all(), ({ route, status, ms }) => [route, status, ms.count]);
+  await expect.poll(rows).toEqual([
+    ['GET /livez', '2xx', 1],
+    ['GET /v1/jobs/{id}', '5xx', 2],
+    ['(other)', '4xx', 2],
+  ]);
+});
 
 it('a body no longer counts once its client has disconnected before the answer', async () => {
   let arrived = (): void => {};

@@ -12,7 +12,7 @@ import {
   parseWith,
   quoted,
 } from '@goshawk/core';
-import { HttpConnections } from '@goshawk/transport';
+import { HttpConnections, HttpTimes, NO_ROUTE } from '@goshawk/transport';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Access, checkRole, type Role, type Token } from './access.js';
@@ -55,6 +55,8 @@ export interface GatewayOptions {
   readonly values?: string | undefined;
   /** Predicts the start of jobs under changes; undefined: not available. */
   readonly predict?: Predict | undefined;
+  /** Measures the requests. */
+  readonly times?: HttpTimes | undefined;
   /** Called with each internal error of the gateway. */
   readonly failed?: ((error: unknown) => void) | undefined;
 }
@@ -107,7 +109,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     where: options.where,
   };
   const connections = new HttpConnections(LIMITS.connections);
-  const app = createApp(connections, options.failed);
+  const app = createApp(connections, options);
   addRoutes(app, access, connections, context);
   const values = new Values(options.values, () => link.cluster(), options.failed);
   values.addRoutes(app, access);
@@ -136,8 +138,11 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-/** Creates the server without routes. @param failed called with each internal error */
-function createApp(connections: HttpConnections, failed: GatewayOptions['failed']): FastifyInstance {
+/** Creates the server without routes. */
+function createApp(
+  connections: HttpConnections,
+  { failed, times = new HttpTimes() }: Pick<GatewayOptions, 'failed' | 'times'>,
+): FastifyInstance {
   const app = fastify({
     bodyLimit: LIMITS.bodyBytesMax,
     serverFactory: (handle) => connections.watch(createServer(TIMES, serializeRequests(handle))),
@@ -153,7 +158,11 @@ function createApp(connections: HttpConnections, failed: GatewayOptions['failed'
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: LIMITS.headersBytesMax },
   });
   parseBodies(app);
-  app.addHook('onRequest', async (_, reply) => {
+  app.addHook('onRequest', async (request, reply) => {
+    times.measure(reply.raw, () => {
+      const { url } = request.routeOptions;
+      return url === undefined ? NO_ROUTE : `${request.method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`;
+    });
     reply.headers({
       'cache-control': 'no-store',
       'content-security-policy': POLICY,

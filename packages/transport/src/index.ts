@@ -16,6 +16,7 @@ export {
   type Traffic,
 } from './counters.js';
 export { type HttpConnectionLimits, HttpConnections } from './defense/http-connections.js';
+export { HttpTimes, NO_ROUTE, STATUS_CLASSES } from './defense/http-times.js';
 export * from './errors.js';
 export { FrameWriter, openFrame } from './frames/frame.js';
 export { movedTo } from './identity/advertised-address.js';

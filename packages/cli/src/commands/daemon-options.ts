@@ -12,6 +12,7 @@ import {
 import { DAEMON_OPTIONS, type DaemonIsUp, type NOTIFY_OPTIONS } from '@goshawk/command/cluster';
 import { decodeText, InputError, type Millis, TIMER_MAX_MS, whyUnread } from '@goshawk/core';
 import type { Daemon, HttpOptions, NotifyOptions } from '@goshawk/runtime';
+import type { HttpTimes } from '@goshawk/transport';
 import { outliveTerminal } from './outlive-terminal.js';
 
 /**
@@ -78,17 +79,19 @@ export const HEALTH_OPTIONS = {
  *
  * @param isSealed see `HttpOptions`
  * @param notReady returns the reasons why the process is not ready
+ * @param times see `HttpOptions`
  */
 export async function healthPort(
   context: Context,
   options: Resolved<typeof HEALTH_OPTIONS>,
   isSealed: boolean,
   notReady: () => readonly string[],
+  times?: HttpTimes,
 ): Promise<AsyncDisposable> {
   const http = await httpOptions(context, options);
   if (http === undefined) return { [Symbol.asyncDispose]: async () => {} };
   const { openHealthPort } = await import('@goshawk/runtime');
-  return openHealthPort({ ...http, isSealed }, notReady, context.note);
+  return openHealthPort({ ...http, isSealed, times }, notReady, context.note);
 }
 
 /** Returns the absolute path of the audit log. */

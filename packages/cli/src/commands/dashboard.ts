@@ -68,6 +68,7 @@ export const dashboardCommand = defineCommand({
   async run(context, options) {
     outliveTerminal();
     const { openGateway } = await import('@goshawk/gateway');
+    const { HttpTimes } = await import('@goshawk/transport');
     const { registerLocalGateway, unregisterLocalGateway } = await import('@goshawk/client');
     const { url: where, keys } = await findCluster(context);
     // Reports wrong keys here, rather than on the page.
@@ -76,7 +77,8 @@ export const dashboardCommand = defineCommand({
     const given = await readTokens(context, options.tokenFile);
     const own = given.length === 0 && source !== undefined ? [ownToken()] : [];
     // The page is also ready if central does not answer, because it then shows this.
-    await using _health = await healthPort(context, options, source !== undefined, () => []);
+    const times = new HttpTimes();
+    await using _health = await healthPort(context, options, source !== undefined, () => [], times);
     const gateway = await openGateway({
       bind: options.listen,
       tokens: [...given, ...own],
@@ -87,6 +89,7 @@ export const dashboardCommand = defineCommand({
       version: VERSION,
       connect: (signal) => connect(where, { keys: source, signal }),
       predict: (await findLaboratory())?.whatIfJob,
+      times,
       failed: (error) => context.note(`gateway error: ${(error as Error).stack}`),
     });
     const token = own[0]?.token;

@@ -97,6 +97,20 @@ describe('the HTTP server', () => {
     expect(body).toMatch(/^goshawk_log_lines_dropped_total 3$/m);
   });
 
+  it('measures requests by route and class of status, whatever paths are requested', async () => {
+    const server = await open();
+    for (const path of ['/livez', '/livez?x=1', '/a', '/b']) await ask(server, path);
+    await ask(server, '/livez', {}, 'HEAD');
+    await ask(server, '/livez', {}, 'POST');
+    const rows = () => Array.from(server.counters.times.all(), ({ ms, ...labels }) => [labels, ms.count]);
+    await expect.poll(rows).toEqual([
+      [{ route: 'GET /livez', status: '2xx' }, 3],
+      [{ route: '(other)', status: '4xx' }, 3],
+    ]);
+    const { body } = await ask(server, '/metrics');
+    expect(body).toMatch(/^goshawk_http_request_seconds_count\{route="GET \/livez",status="2xx"\} 3$/m);
+  });
+
   it('lists the HTTP servers of all processes at central, in Prometheus format', async () => {
     expect(JSON.parse((await ask(await open({}, 'central'), '/targets')).body)).toStrictEqual([
       { targets: ['central:9090'], labels: { role: 'central' } },
@@ -225,7 +239,7 @@ describe('the HTTP server', () => {
     socket.resume();
     socket.write('GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(1_000));
     await new Promise((resolve) => socket.once('close', resolve));
-    expect(server.counters.requests).toBe(1);
+    expect(Array.from(server.counters.times.all(), ({ ms }) => ms.count)).toEqual([1]);
     expect(await ask(server, '/livez')).toMatchObject({ status: 200 });
   });
 

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { cannotListen, httpUrl, InputError, isLoopbackHost, parseBind } from '@goshawk/core';
-import { HttpConnections, type MailLogger } from '@goshawk/transport';
+import { HttpConnections, HttpTimes, type MailLogger, NO_ROUTE } from '@goshawk/transport';
 import { Access, type HttpRefusal } from './access.js';
 
 /** Resource limits for HTTP clients. */
@@ -45,10 +45,12 @@ export interface HttpOptions {
   readonly insecure?: boolean | undefined;
   /** File that receives the port number, for other processes of the machine. */
   readonly portFile?: string | undefined;
+  /** Measures the requests of another HTTP server of the process, too. */
+  readonly times?: HttpTimes | undefined;
 }
 
 export interface HttpCounters {
-  requests: number;
+  readonly times: HttpTimes;
   readonly refused: Record<HttpRefusal, number>;
 }
 
@@ -72,7 +74,7 @@ export async function openHttpServer(
   const { host, port } = parseBind(options.bind, '--http', '127.0.0.1:9090');
   const isLoopback = isLoopbackHost(host);
   requireToken(options, isLoopback);
-  const counters: HttpCounters = { requests: 0, refused: { token: 0, host: 0 } };
+  const counters: HttpCounters = { times: options.times ?? new HttpTimes(), refused: { token: 0, host: 0 } };
   const access = new Access(options.token, isLoopback, options.isSealed ?? false);
   const connections = new HttpConnections(HTTP_LIMITS.connections);
   const shown = sparing(pages(counters));
@@ -138,8 +140,9 @@ function answer(
   if (socket.destroyed || busy.has(socket)) return void socket.destroy();
   busy.add(socket);
   response.once('close', () => busy.delete(socket));
-  counters.requests++;
   const path = pathOf(request.url ?? '');
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  counters.times.measure(response, () => (isRead && Object.hasOwn(pages, path) ? `GET ${path}` : NO_ROUTE));
   const refusal = access.refusal(request, path);
   const client = refusal === undefined && access.mayReadReasons(request) ? 'token' : '';
   if (!connections.admit(request, response, client)) return void socket.destroy();
@@ -149,9 +152,8 @@ function answer(
     const body = `${access.isSealed ? SEALED : REFUSALS[refusal]}\n`;
     return send(request, response, { status, type: 'text/plain', body });
   }
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
+  if (!isRead)
     return send(request, response, { status: 405, type: 'text/plain', body: 'only GET and HEAD\n' });
-  }
   const page = pageAt(pages, path);
   const isBare = page.status === 503 && !access.mayReadReasons(request);
   send(request, response, isBare ? { ...page, body: 'not ready\n' } : page);

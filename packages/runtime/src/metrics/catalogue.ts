@@ -8,7 +8,13 @@ import {
   UNMATCHED_KINDS,
   WORKER_STATES,
 } from '@goshawk/core';
-import { DROP_REASONS, REFUSAL_REASONS, REJECTION_REASONS } from '@goshawk/transport';
+import {
+  DROP_REASONS,
+  NO_ROUTE,
+  REFUSAL_REASONS,
+  REJECTION_REASONS,
+  STATUS_CLASSES,
+} from '@goshawk/transport';
 
 const ROLES = ['central', 'scheduler', 'worker'] as const;
 export const JOURNAL_STATES = ['open', 'full', 'lost', 'away', 'failed'] as const;
@@ -134,7 +140,15 @@ export const METRICS = {
       'Messages dropped because a state machine failed on them: a bug in Goshawk.',
     ),
     goshawk_log_lines_dropped_total: counter('Lost log lines: the disk is full, or the reader is stuck.'),
-    goshawk_http_requests_total: counter('HTTP requests.'),
+    goshawk_http_request_seconds: histogram(
+      'Time from an HTTP request to the end of its answer; a stream lasts as long as it is open.',
+      {
+        route: {
+          one: `method and template of the path, such as \`GET /v1/jobs/{id}\`; \`${NO_ROUTE}\`: there is no such path`,
+        },
+        status: STATUS_CLASSES,
+      },
+    ),
     goshawk_http_refused_total: counter('Refused HTTP requests.', { reason: ['token', 'host'] }),
   }),
   ...of(['scheduler'], {

@@ -24,7 +24,10 @@ export function processReadings(http: HttpCounters, isReady: boolean): Readings 
     goshawk_build_info: [{ labels: { version: VERSION, node_version: process.versions.node }, value: 1 }],
     goshawk_ready: isReady ? 1 : 0,
     ...systemReadings(),
-    goshawk_http_requests_total: http.requests,
+    goshawk_http_request_seconds: Array.from(http.times.all(), ({ route, status, ms }) => ({
+      labels: { route, status },
+      value: ms,
+    })),
     goshawk_http_refused_total: byLabel('reason', http.refused),
   };
 }
