@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { ONE_CPU } from '../resources/vector.js';
+import { ONE_CPU, ResourceNames } from '../resources/vector.js';
 import { meetsWishes } from './attributes.js';
 import { FeasibleWorkers } from './feasible-workers.js';
 import { NeedsTable } from './needs.js';
 
 test('equal needs share one object until its last user releases it, which frees its id', () => {
-  const table = new NeedsTable();
+  const table = new NeedsTable(new ResourceNames());
   const first = table.take([1, 2_000], { zone: 'eu', rack: 'r1' });
   expect(table.take([1, 2_000], { rack: 'r1', zone: 'eu' })).toBe(first);
   const others = [table.take([1, 2_000]), table.take([1, 1_000]), table.take(ONE_CPU)];
@@ -17,6 +17,17 @@ test('equal needs share one object until its last user releases it, which frees 
   table.release(first);
   expect(table.size).toBe(3);
   expect(table.take([1, 9_000]).id).toBe(first.id);
+});
+
+test('a part of a GPU counts as a whole one for tasks that select their workers', () => {
+  const names = new ResourceNames();
+  const table = new NeedsTable(names);
+  const demand = names.demandOf({ cpu: 0.5, gpu: 1.2 });
+  expect(names.resourcesOf(table.take(demand).counted)).toStrictEqual({ cpu: 0.5, gpu: 1.2 });
+  expect(names.resourcesOf(table.take(demand, { rack: 'spread:1' }).counted)).toStrictEqual({
+    cpu: 0.5,
+    gpu: 2,
+  });
 });
 
 test('a requirement names the permitted values, or after ! the excluded ones', () => {
@@ -32,7 +43,7 @@ test('a requirement names the permitted values, or after ! the excluded ones', (
 });
 
 test('the index follows workers that join and leave, even if ids and kinds are reused', () => {
-  const table = new NeedsTable();
+  const table = new NeedsTable(new ResourceNames());
   const needs = [
     table.take(ONE_CPU),
     table.take([1, 4_000]),

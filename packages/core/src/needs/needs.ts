@@ -1,4 +1,5 @@
-import { ONE_CPU, type Vector } from '../resources/vector.js';
+import { GPU } from '../resources/resources.js';
+import { ONE_CPU, type ResourceNames, unitsOf, type Vector } from '../resources/vector.js';
 import { DenseIds } from '../structures/dense-ids.js';
 import { type Attributes, mayRun, type Spread, spreadOf } from './attributes.js';
 
@@ -7,14 +8,21 @@ export class Needs {
   /** Small and dense; reused once nothing has these needs. */
   readonly id: number;
   readonly demand: Vector;
+  /**
+   * What shares and limits count for a task. A part of a GPU is a whole one if the task selects its worker, because others of its
+   * user may hold parts of other GPUs.
+   */
+  readonly counted: Vector;
   /** Attributes that a worker must have; undefined: any worker is eligible. */
   readonly requires: Attributes | undefined;
   /** Attributes over whose values the tasks of a job spread; undefined: none. */
   readonly spread: readonly Spread[] | undefined;
 
-  constructor(id: number, demand: Vector, requires: Attributes | undefined) {
+  /** @param gpuAt index of GPUs; undefined: there are none */
+  constructor(id: number, demand: Vector, requires: Attributes | undefined, gpuAt: number | undefined) {
     this.id = id;
     this.demand = demand;
+    this.counted = requires === undefined || gpuAt === undefined ? demand : withWhole(demand, gpuAt);
     this.requires = requires;
     this.spread = spreadOf(requires);
   }
@@ -34,6 +42,11 @@ export class Needs {
 export class NeedsTable {
   readonly #byKey = new Map<string, { readonly needs: Needs; users: number }>();
   readonly #ids = new DenseIds();
+  readonly #names: ResourceNames;
+
+  constructor(names: ResourceNames) {
+    this.#names = names;
+  }
 
   /** Number of different needs in use. */
   get size(): number {
@@ -45,7 +58,7 @@ export class NeedsTable {
     const key = keyOf(demand, requires);
     let entry = this.#byKey.get(key);
     if (entry === undefined) {
-      entry = { needs: new Needs(this.#ids.take(), demand, requires), users: 0 };
+      entry = { needs: new Needs(this.#ids.take(), demand, requires, this.#names.find(GPU)), users: 0 };
       this.#byKey.set(key, entry);
     }
     entry.users++;
@@ -59,6 +72,12 @@ export class NeedsTable {
     this.#byKey.delete(key);
     this.#ids.release(id);
   }
+}
+
+function withWhole(demand: Vector, at: number): Vector {
+  const whole = unitsOf(GPU);
+  const amount = demand[at] ?? 0;
+  return amount % whole === 0 ? demand : demand.with(at, Math.ceil(amount / whole) * whole);
 }
 
 /** Requesting nothing has its own key: it means one CPU only at workers that state their CPUs. */

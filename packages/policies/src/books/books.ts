@@ -53,7 +53,7 @@ export class ClusterBooks implements ClusterView {
   longChanges = 0;
   readonly #workers = new Map<Address, BookedWorker>();
   readonly #byName = new Map<string, BookedWorker>();
-  readonly #needs = new NeedsTable();
+  readonly #needs = new NeedsTable(this.names);
   readonly #byId: (BookedWorker | undefined)[] = [];
   readonly #owners = new Owners();
   readonly #changes = new PendingChanges();

@@ -244,6 +244,13 @@ describe('limits of users', () => {
     expect(bench.stage(1)).toMatchObject({ overLimit: 0, waiting: 0, limitReason: undefined });
   });
 
+  test('count a part of a GPU as a whole one if the task selects its worker', () => {
+    const bench = benchOf(4, { ann: { gpus: 1 } });
+    bench.need(1, { tasks: 4, user: 'ann', demand: { gpu: 0.01, cpu: 0.01 }, requires: { zone: '!none' } });
+    bench.need(2, { tasks: 4, user: 'ben', demand: { gpu: 0.25, cpu: 0.01 } });
+    expect([running(bench, 'ann'), running(bench, 'ben')]).toEqual([1, 3]);
+  });
+
   test('admit a task that fits once a worker has room for it, instead of the one before it', () => {
     const bench = benchOf(1, { ann: { running: 1 } }, 2);
     bench.need(1, { tasks: 1, user: 'ben', demand: { gpu: 1 } });

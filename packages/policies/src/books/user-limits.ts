@@ -233,14 +233,14 @@ export class RunningLimits {
   /** Amounts of one task by index of `RUNNING_LIMITS`; a task that requests no CPU counts as one. */
   #amountsOf(needs: Needs): readonly number[] {
     return cached(this.#amounts, needs, () => {
-      const { demand } = needs;
+      const { counted } = needs;
       const of = (name: string): number => {
         const index = this.#names.find(name);
-        return index === undefined ? 0 : (demand[index] ?? 0) / unitsOf(name);
+        return index === undefined ? 0 : (counted[index] ?? 0) / unitsOf(name);
       };
       const cpus = of('cpu');
       return [
-        demand[SLOT] ?? 1,
+        counted[SLOT] ?? 1,
         cpus === 0 ? 1 : Math.max(cpus, 1 / LIMITS.placesPerCpu),
         of('memory'),
         of(GPU),

@@ -143,3 +143,15 @@ test('a user whose tasks fitted nowhere for a long time does not keep others wai
   const [first] = cluster.sharesUntil(960_000);
   expect(first).toBeGreaterThan(0.9);
 });
+
+test('a part of a GPU is charged as a whole one if the task selects its worker', () => {
+  const bench = new PolicyBench('goshawk', 1, { slots: 16, capacity: { cpu: 8, gpu: 4 } });
+  const whole = { tasks: 3, demand: { gpu: 1 } };
+  bench.need(1, { user: 'mal', tasks: 3, demand: { cpu: 0.01, gpu: 0.01 }, requires: { zone: '!none' } });
+  bench.need(2, { user: 'ann', ...whole });
+  bench.need(3, { user: 'mal', ...whole });
+  bench.need(4, { user: 'ann', ...whole });
+  expect([1, 2, 3, 4].map((number) => bench.count(number))).toEqual([3, 3, 0, 0]);
+  bench.end(2);
+  expect([bench.count(3), bench.count(4)]).toEqual([0, 1]);
+});

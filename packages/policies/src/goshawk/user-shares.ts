@@ -158,8 +158,8 @@ export class UserShares {
   }
 
   /** At most the whole cluster: a worker may report any demand, and the rounding error of a huge one would remain in the sum. */
-  shareOf({ demand }: StageView): number {
-    return Math.min(1, dominantShare(demand, this.#capacity));
+  shareOf({ needs }: StageView): number {
+    return Math.min(1, dominantShare(needs.counted, this.#capacity));
   }
 
   /** The share of what the run does not lend. */

@@ -1,4 +1,4 @@
-import { fitsIn, NeedsTable, Random, type Vector } from '@goshawk/core';
+import { fitsIn, NeedsTable, Random, ResourceNames, type Vector } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import type { Group } from './group.js';
 import { tetrisScore, VectorFit, type VectorServer } from './vector-fit.js';
@@ -68,7 +68,7 @@ function compareWithScan(rule: 'first' | 'best', seed: number): void {
     scan.servers.push({ capacity, free: [...capacity], isOpen: true });
     fit.open(server);
   }
-  const table = new NeedsTable();
+  const table = new NeedsTable(new ResourceNames());
   for (let step = 0; step < 600; step++) {
     const at = draw(150);
     const server = scan.servers[at]!;
