@@ -18,8 +18,8 @@ export class Needs {
   /** Attributes over whose values the tasks of a job spread; undefined: none. */
   readonly spread: readonly Spread[] | undefined;
 
-  /** @param gpuAt index of GPUs; undefined: there are none */
-  constructor(id: number, demand: Vector, requires: Attributes | undefined, gpuAt: number | undefined) {
+  /** @param gpuAt index of GPUs, if there are any */
+  constructor(id: number, demand: Vector, requires: Attributes | undefined, gpuAt?: number) {
     this.id = id;
     this.demand = demand;
     this.counted = requires === undefined || gpuAt === undefined ? demand : withWhole(demand, gpuAt);

@@ -22,6 +22,9 @@ const CONTENDERS_MAX = 100;
 /** Longest wait that counts as the cost of a reservation, in mean run times of the whole cluster: estimates may be false. */
 const TURNS_MAX = 2;
 
+/** The time as first of a stage whose user has less than its share, in times of the whole cluster that its reservation may cost. */
+const OWED_STRETCH = 4;
+
 /** Decides which stages that fit nowhere get a reservation, around which smaller tasks are backfilled. */
 export class Backfill {
   readonly #waiting: Waiting;
@@ -146,12 +149,22 @@ export class Backfill {
   /**
    * The time for which the whole cluster may stay idle for the stage, so that the delay of all waiting jobs together is at
    * most the time that it has waited. Jobs of users who are served after its user do not count: they use room beyond
-   * their share. The first stage of a user is worth a part of its time as first, however many jobs wait.
+   * their share. The first stage of a user is worth a part of its time as first, however many jobs wait; a larger part if the
+   * user has less than its share.
    */
   #worthOf(stage: StageView, now: Millis): Millis {
     const waitedMs = now - stage.waitsSince;
     const firstMs = now - (this.#firstSince.get(stage) ?? now);
-    return Math.max(waitedMs / this.#queue.jobsNotAfter(stage.job) ** 2, firstMs / STRETCH);
+    const stretch = this.#isOwed(stage) ? OWED_STRETCH : STRETCH;
+    return Math.max(waitedMs / this.#queue.jobsNotAfter(stage.job) ** 2, firstMs / stretch);
+  }
+
+  /** Whether the user has less than its share beside others, also with all but one of the tasks that start together. */
+  #isOwed(stage: StageView): boolean {
+    if (this.#waiting.users.size < 2) return false;
+    const user = this.#waiting.userOf(stage.job);
+    const others = (gangSize(stage) - 1) * this.#shares.shareOf(stage);
+    return user.used + others < this.#shares.fairShareOf(user);
   }
 
   /** Upper bound of the share of the cluster that a reservation leaves idle there. */
