@@ -257,7 +257,10 @@ it('a port in use is an input error for a daemon and a cluster', async () => {
 
 it('a missing cluster causes exit code 3', async () => {
   const { exitCode, stderr } = await runGoshawk(['replay', 'prototype', '--cluster', 'tcp://127.0.0.1:1']);
-  expect(stderr).toMatch(/^goshawk: no answer from tcp:\/\/127\.0\.0\.1:1; is the cluster running\?.*\n$/);
+  // A busy machine may not learn in time that the connection is refused.
+  expect(stderr).toMatch(
+    /^goshawk: no answer from tcp:\/\/127\.0\.0\.1:1; is the cluster running(, or too busy to answer)?\?.*\n$/,
+  );
   expect(exitCode).toBe(3);
 });
 
