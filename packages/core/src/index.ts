@@ -258,7 +258,7 @@ export { jsonExcess } from './text/json-excess.js';
 export { jsonLoss, parseExactJson } from './text/json-loss.js';
 export * from './text/nearest.js';
 export * from './text/paint.js';
-export { shellWord } from './text/shell-word.js';
+export { PLAIN_CHARACTER, shellWord } from './text/shell-word.js';
 export { aligned, type Column, renderTable } from './text/table.js';
 export * from './text/terminal-text.js';
 export { asName, decodeText, nameProblem } from './text/utf8.js';

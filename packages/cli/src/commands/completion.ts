@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { COMPLETED, type Completed, type Context, defineCommand } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { completionScript, SHELLS, type Shell } from '@goshawk/command/program';
-import { InputError } from '@goshawk/core';
+import { InputError, PLAIN_CHARACTER } from '@goshawk/core';
 import { laboratoryFor } from '../laboratory.js';
 
 /** Prints a script, and lists words for it that only a cluster or the laboratory knows. */
@@ -33,12 +33,11 @@ export const completionCommand = defineCommand({
   },
 });
 
-/**
- * Whether a shell takes the word as it is. Shells put completions on the command line unquoted, and names of workers come from
- * whoever has the key of one.
- */
+const PLAIN_WORD = new RegExp(`^(?!-)${PLAIN_CHARACTER}+$`, 'u');
+
+/** Whether a shell takes the word as it is. Shells put completions on the command line unquoted, and workers choose their names. */
 export function isPlainWord(word: string): boolean {
-  return /^[\p{L}\p{N}_@%+=:,./][\p{L}\p{N}_@%+=:,./-]*$/u.test(word);
+  return PLAIN_WORD.test(word);
 }
 
 /** Returns completions that only the cluster knows; the scripts request them when the user presses Tab. */

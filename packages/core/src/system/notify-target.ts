@@ -1,4 +1,5 @@
 import { matchesGlob } from '../text/glob.js';
+import { PLAIN_CHARACTER } from '../text/shell-word.js';
 
 const WEB_ADDRESS = /^https?:\/\/(\[[\da-f:.]+\]|[\da-z._-]+)(?::\d{1,5})?(?:[/?#]\S*)?$/i;
 /** A single address without quotes or options: it becomes a header of a mail. */
@@ -41,8 +42,8 @@ export function isNotifyAllowed(text: string, allowed: readonly string[]): boole
   return allowed.some((glob) => !glob.startsWith('mail:') && matchesGlob(glob.toLowerCase(), target.host));
 }
 
-/** Characters without a meaning for a shell, besides the space. */
-const PLAIN = /[\p{L}\p{N} _@%+=:,./-]/gu;
+/** Arguments of a command may contain these characters. */
+const PLAIN = new RegExp(`${PLAIN_CHARACTER}| `, 'gu');
 
 /** Whether the glob permits the command. Only `command:*` permits further commands after it, or any other use of the shell. */
 function isCommandAllowed(glob: string, text: string): boolean {
