@@ -1,5 +1,4 @@
 import { invariant, type Millis, type Vector } from '@goshawk/core';
-import { dominantShare } from '../amounts.js';
 import type {
   CentralPolicy,
   ClusterChange,
@@ -194,7 +193,7 @@ class Goshawk implements CentralPolicy {
           isFirst: user.task === undefined,
           share: this.#shares.of(user),
           weight,
-          taskShare: dominantShare(stage.demand, this.#capacity),
+          taskShare: this.#shares.shareOf(stage),
         };
       },
       keptFor: (stage) => this.#reservations.of(stage)?.rooms.size ?? 0,

@@ -165,7 +165,7 @@ export class UserShares {
   /** The share of what the run does not lend. */
   #shareOfRun({ stage, lent }: RunView): number {
     if (lent.length === 0) return this.shareOf(stage);
-    const kept = [...stage.demand];
+    const kept = [...stage.needs.counted];
     addVector(kept, lent, -1);
     return Math.min(1, dominantShare(kept, this.#capacity));
   }
