@@ -44,7 +44,7 @@ const retry = process.env.CI ? 2 : 0;
 
 /** Files that take minutes, the slowest first: they start first, and each shard gets its part of them. */
 const SLOWEST =
-  'release mutants incidents figure chaos twelve-restarts python keys simulate dashboard-page takeover fast-failures'.split(
+  'release mutants incidents figure chaos twelve-restarts python keys simulate dashboard-page takeover fast-failures ten-problems up jobs'.split(
     ' ',
   );
 class SlowestFirst extends BaseSequencer {
