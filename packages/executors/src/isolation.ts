@@ -283,8 +283,8 @@ export class Isolation {
   }
 
   /**
-   * Returns the account of a user to whom the worker, which cannot switch to it, must not lend its rights to folders; undefined if
-   * the task is of the worker's own account. Jobs without a user come from holders of `client.key`, who may claim any name.
+   * Returns the account of a user whose tasks must not get the worker's rights to folders, because the worker cannot switch to it;
+   * undefined if the task is of the worker's own account. Jobs without a user come from holders of `client.key`, who may claim any name.
    */
   #guestOf(user: string | undefined): Account | undefined {
     if (this.#isRoot || !this.#options.hasKeys || user === undefined || user === this.#ownName)

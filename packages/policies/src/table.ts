@@ -53,7 +53,7 @@ export function addCustomPolicy(name: string, path: string, exported: unknown): 
   addPolicy(name, path, checkedPolicy(name, exported));
 }
 
-/** Whether the preset runs a custom policy. */
+/** Whether the preset runs a custom policy that this process has loaded. */
 export function isCustomPolicy({ decidedBy }: Preset): boolean {
   return decidedBy !== undefined && isFile(decidedBy.policy);
 }

@@ -9,8 +9,8 @@ export class Needs {
   readonly id: number;
   readonly demand: Vector;
   /**
-   * What shares and limits count for a task. A part of a GPU is a whole one if the task selects its worker, because others of its
-   * user may hold parts of other GPUs.
+   * Shares and limits count these amounts. A part of a GPU is a whole one if the task selects its worker, because other tasks of
+   * its user may hold parts of other GPUs.
    */
   readonly counted: Vector;
   /** Attributes that a worker must have; undefined: any worker is eligible. */

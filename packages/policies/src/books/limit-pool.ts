@@ -280,7 +280,7 @@ function admitWithin(claim: Claim, stage: BookedStage, terms: Terms): number {
 /** Admits one task or gang of the stage beyond the limits, if all running tasks may wait for it. */
 function admitBeyond(claim: Claim, stage: BookedStage, terms: Terms): number {
   const { group, accounts, amounts, firstAmounts } = claim;
-  // As within limits, a task alone may block more than the limit.
+  // A task alone may block more than the limit, as within limits.
   const request = requestOf(claim, stage, group.isGang ? firstAmounts : amounts, terms);
   return admit(claim, request, stage, mayExceed(accounts, request) ? request.together : 0);
 }

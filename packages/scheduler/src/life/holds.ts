@@ -14,7 +14,7 @@ const CHECK_INTERVAL_MS = 30_000;
 /** Interval of these checks before the scheduler has joined its cluster, in milliseconds. */
 const NOT_READY_INTERVAL_MS = 1_000;
 
-/** Far more than the requests of which copies may still be in flight. */
+/** Maximum number of requests that are remembered: far more than have copies in flight. */
 const UPDATES_MAX = 10_000;
 
 // Applies changes that users make to their jobs: hold, begin time and priority.
