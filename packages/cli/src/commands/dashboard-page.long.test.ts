@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
@@ -253,14 +254,18 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
 
   it('acts on matching or selected jobs, after it has described the action', async () => {
     const held = { tasks: { count: 2, run: { sleep: 1 } }, hold: true };
-    const ids = await Promise.all(['bulk-a', 'bulk-b', 'bulk-c'].map((name) => submit({ name, ...held })));
-    await open('#/jobs?q=name:bulk-*', 'Jobs');
+    // A retry of this test must not find the jobs of the try before it.
+    const group = `bulk-${randomUUID()}`;
+    const ids = await Promise.all(['a', 'b', 'c'].map((end) => submit({ name: `${group}-${end}`, ...held })));
+    await open(`#/jobs?q=name:${group}-*`, 'Jobs');
     await page.getByRole('button', { name: 'Release all 3 that match…' }).waitFor();
     await page.getByLabel(`Select ${ids[0]}`).check();
     await page.getByRole('button', { name: 'Cancel 1 selected…' }).click();
     await page.getByText('Cancel 1 job? 2 waiting tasks will not start').waitFor();
     await page.getByRole('button', { name: 'Cancel 1 selected', exact: true }).click();
     await page.getByText('1 job cancelled.').waitFor();
+    // Its row moves once the page has its new state.
+    await page.getByRole('row').filter({ hasText: ids[0]! }).locator('.badge.cancelled').waitFor();
     await page.getByLabel(`Select ${ids[0]}`).uncheck();
     await page.getByRole('button', { name: 'Cancel all 3 that match…' }).click();
     await page.getByText('Cancel 2 jobs? 4 waiting tasks will not start').waitFor();
