@@ -33,7 +33,10 @@ interface RoundsReport {
 const SLEEPS = [3_000, 10_000];
 const WAITING_COMMANDS = 4;
 
-/** Repeatedly takes down a scheduler under full load and checks that its successor continues all its jobs. */
+/**
+ * Repeatedly takes down a scheduler under full load, and checks that its successor continues all its jobs, and that it gets
+ * them back when it returns.
+ */
 export async function rounds(options: RoundsOptions): Promise<RoundsReport> {
   const { cluster, note } = options;
   const report = {
@@ -68,6 +71,13 @@ export async function rounds(options: RoundsOptions): Promise<RoundsReport> {
       await daemon.ended;
       report.endedMs.push(performance.now() - continuedAt);
     }
+    // It takes its jobs back, those that still run, too.
+    await cluster.startScheduler(name);
+    await until(async () =>
+      (await client.describe()).schedulers.some(
+        (scheduler) => scheduler.name === name && scheduler.tag === tag,
+      ),
+    );
     for (const job of jobs) {
       const { state, attempts } = await job.wait();
       report.jobs++;
@@ -75,12 +85,6 @@ export async function rounds(options: RoundsOptions): Promise<RoundsReport> {
       report.reruns += attempts.total - options.tasksPerJob;
     }
     report.exitCodes.push(...(await Promise.all(commands)));
-    await cluster.startScheduler(name);
-    await until(async () =>
-      (await client.describe()).schedulers.some(
-        (scheduler) => scheduler.name === name && scheduler.tag !== tag,
-      ),
-    );
     const again = report.endedMs.at(-1);
     note(
       `round ${round + 1}: ${name} ${options.how}, taken over after ${report.takeoverMs.at(-1)!.toFixed(0)} ms${again === undefined ? '' : `, ended ${again.toFixed(0)} ms after it went on`}; ${report.reruns} runs again, ${report.notCompleted.length} jobs not completed`,

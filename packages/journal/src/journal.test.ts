@@ -56,7 +56,7 @@ const PLACES: Record<string, () => Place> = {
       open: async () => {
         const journals = await PostgresJournals.open({ ...options, url: await url, name: 's1', copyFolder });
         open.add(journals);
-        return journals.own();
+        return journals.own(async () => false);
       },
       remove: async () => {
         for (const journals of open) await journals.close();

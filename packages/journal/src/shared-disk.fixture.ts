@@ -7,6 +7,8 @@ import type { SentGroup } from './sent-groups.js';
 /** One of several journals, and its owner. */
 export interface SharedRow {
   readonly tag: string;
+  /** The scheduler that created it. */
+  readonly home: string;
   holder: string;
   /** Whether its holder has taken it over. */
   adopted: boolean;
@@ -46,9 +48,15 @@ export class SharedDisk {
     return [...this.#rows.values()].filter((row) => row.holder === holder && row.adopted === adopted);
   }
 
+  /** The journals of a scheduler that others have taken over, the last one first. */
+  takenFrom(home: string): SharedRow[] {
+    return [...this.#rows.values()].filter((row) => row.home === home && row.adopted).reverse();
+  }
+
   make(tag: string, holder: string): SharedRow {
     const row = {
       tag,
+      home: holder,
       holder,
       adopted: false,
       epoch: 1,

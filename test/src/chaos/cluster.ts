@@ -374,10 +374,11 @@ export class Cluster {
 
   // ---- schedulers that share a journal
 
-  /** Returns the scheduler's earlier row if no other scheduler has taken it over, otherwise a new one. */
+  /** Returns the scheduler's earlier row, even if another scheduler has taken it over, otherwise a new one. */
   #ownRow(name: string): SharedRow {
     const shared = this.#shared!;
-    const [before] = shared.of(name, false);
+    const mayReclaim = this.at(this.plan.central.name) !== undefined;
+    const [before] = [...shared.of(name, false), ...(mayReclaim ? shared.takenFrom(name) : [])];
     if (before !== undefined) return shared.claim(before.tag, before.epoch, name, false)!;
     return shared.make(`${name}x${++this.#tags}`, name);
   }

@@ -55,7 +55,9 @@ export class ExpectedSchedulers {
     for (const journal of journals) {
       if (this.#retired.has(journal.tag)) continue;
       const known = this.#journals.get(journal.tag);
-      const since = known !== undefined && !this.#isOwned(journal.tag) ? known.since : now;
+      // Whoever has just claimed it needs time to read it before it enlists.
+      const isUnchanged = known?.journal?.epoch === journal.epoch;
+      const since = isUnchanged && !this.#isOwned(journal) ? known.since : now;
       this.#journals.set(journal.tag, { name: journal.name, since, journal });
     }
   }
@@ -63,8 +65,8 @@ export class ExpectedSchedulers {
   /** Records a scheduler that was a member under the previous central, as another scheduler reports. */
   addMissing(scheduler: RememberedScheduler): void {
     const { name, tag } = scheduler;
-    if (this.#retired.has(tag) || this.#missingLocal.has(tag) || this.#isOwned(tag) || this.#isKnown(name))
-      return;
+    const isKnown = this.#schedulers.byTag(tag) !== undefined || this.#isKnown(name);
+    if (this.#retired.has(tag) || this.#missingLocal.has(tag) || isKnown) return;
     this.#missingLocal.set(tag, { ...scheduler, since: this.#startedAt, jobs: undefined });
   }
 
@@ -145,12 +147,13 @@ export class ExpectedSchedulers {
   /** Returns journals without an owner; none until all owners have had time to join after central's start. */
   #unowned(now: Millis): ListedJournal[] {
     if (now - this.#startedAt < this.#graceMs) return [];
-    return [...this.#journals.values()].filter(({ journal }) => !this.#isOwned(journal!.tag));
+    return [...this.#journals.values()].filter(({ journal }) => !this.#isOwned(journal!));
   }
 
-  /** Returns whether the owner is present, or disconnected but expected back. */
-  #isOwned(tag: string): boolean {
-    return this.#schedulers.byTag(tag) !== undefined;
+  /** Returns whether the owner is present, or disconnected without another scheduler having claimed the journal. */
+  #isOwned({ tag, epoch }: SharedJournal): boolean {
+    const owner = this.#schedulers.byTag(tag);
+    return owner !== undefined && (owner.awaySince === undefined || owner.epoch >= epoch);
   }
 
   #isKnown(name: string): boolean {

@@ -14,7 +14,14 @@ import type { ClusterEvent } from '../contract.js';
 import { registration } from '../messages.fixture.js';
 
 const { heartbeatMs, leaseMs } = LIVE_TIMINGS;
-const [A, B, CLIENT, W, W2] = [1, 2, 3, 11, 12] as [Address, Address, Address, Address, Address];
+const [A, B, B2, CLIENT, W, W2] = [1, 2, 4, 3, 11, 12] as Address[] as [
+  Address,
+  Address,
+  Address,
+  Address,
+  Address,
+  Address,
+];
 
 class Bench {
   readonly events: ClusterEvent[] = [];
@@ -132,8 +139,12 @@ class Bench {
     return this.ask('takeover', { type: 'takeOverFrom', request: 1, scheduler }).value;
   }
 
+  get takeovers(): MessageOf<'takeOver'>[] {
+    return this.#said.flatMap(({ message }) => (message.type === 'takeOver' ? [message] : []));
+  }
+
   get asked(): string[] {
-    return this.#said.flatMap(({ message }) => (message.type === 'takeOver' ? [message.tag] : []));
+    return this.takeovers.map(({ tag }) => tag);
   }
 
   forget(): void {
@@ -217,6 +228,40 @@ test('an unowned journal is assigned to a scheduler after five minutes', () => {
   expect(bench.asked).toEqual([]);
   bench.until(6 * 60_000);
   expect(new Set(bench.asked)).toEqual(new Set(['tag-b']));
+});
+
+test('a journal that was claimed by a scheduler that never enlists is assigned after five minutes', () => {
+  const bench = new Bench();
+  bench.enlist(A, 'a', 'tag-a');
+  bench.enlist(B, 'b', 'tag-b');
+  bench.silence(B);
+  bench.until(2 * leaseMs);
+  const claimedAt = bench.now;
+  // Journals are listed with epoch 4, above that of their last known owner.
+  bench.sees(A, 'b');
+  bench.forget();
+  bench.until(claimedAt + 4 * 60_000);
+  bench.sees(A, 'b');
+  expect(bench.asked).toEqual([]);
+  expect(bench.missing).toMatchObject([{ name: 'b', shared: true }]);
+  bench.until(claimedAt + 6 * 60_000);
+  expect(bench.takeovers).toContainEqual({ type: 'takeOver', name: 'b', tag: 'tag-b', epoch: 4 });
+});
+
+test('a returning scheduler gets its jobs back from the one that has taken them over', () => {
+  const bench = new Bench();
+  bench.enlist(A, 'a', 'tag-a');
+  bench.enlist(B, 'b/tag-b', 'tag-b', 2, [], true);
+  bench.until(leaseMs);
+  bench.enlist(B2, 'b', 'tag-b', 3, [B]);
+  bench.silence(B);
+  bench.until(bench.now + 3 * leaseMs);
+  const { present, away } = bench.ask('schedulers', { type: 'findSchedulers', request: 1 }).value;
+  expect(present.map(({ name, tag }) => [name, tag])).toEqual([
+    ['a', 'tag-a'],
+    ['b', 'tag-b'],
+  ]);
+  expect([away, bench.missing, bench.asked]).toEqual([[], [], []]);
 });
 
 test('a scheduler that has left for good is not reported missing', () => {

@@ -62,17 +62,20 @@ export class Takeovers {
 
   /** Requests all takeovers that are due. Called repeatedly, because requests may be lost. */
   requestDue(now: Millis): void {
+    const unowned = this.#expected.unowned(now);
+    // Its last known owner cannot hand over a journal that another scheduler has claimed since.
+    const claimed = new Set(unowned.map(({ tag }) => tag));
     const due = this.#schedulers.away.filter((gone) => {
       const isDue = this.#forced.has(gone.tag) || now >= this.#leases.endsAt(gone);
-      return gone.epoch > 0 && isDue;
+      return gone.epoch > 0 && isDue && !claimed.has(gone.tag);
     });
     // The lost scheduler with the most jobs goes first.
     for (const gone of due.sort((one, other) => other.jobs - one.jobs)) this.#request(gone, now);
-    const unowned = new Set([
+    const assigned = new Set([
       ...this.#expected.abandoned(now),
-      ...this.#expected.unowned(now).filter(({ tag }) => this.#forced.has(tag)),
+      ...unowned.filter(({ tag }) => this.#forced.has(tag)),
     ]);
-    for (const journal of unowned) this.#request({ ...journal, jobs: 0 }, now);
+    for (const journal of assigned) this.#request({ ...journal, jobs: 0 }, now);
   }
 
   #request(

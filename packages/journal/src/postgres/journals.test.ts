@@ -64,8 +64,14 @@ function listenTo(journal: Journal): Notices {
   return notices;
 }
 
-async function opened(url: string, name?: string): Promise<{ journal: Journal; notices: Notices }> {
-  const journal = await (await processOf(url, name)).own();
+const never = async (): Promise<boolean> => false;
+
+async function opened(
+  url: string,
+  name?: string,
+  mayReclaim = never,
+): Promise<{ journal: Journal; notices: Notices }> {
+  const journal = await (await processOf(url, name)).own(mayReclaim);
   return { journal, notices: listenTo(journal) };
 }
 
@@ -105,7 +111,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
   test('report the owner of each, and none if its scheduler is gone', async () => {
     const url = await initiated();
     const owner = await processOf(url, 'a');
-    const journal = await owner.own();
+    const journal = await owner.own(never);
     const { tag, epoch } = journal;
     expect(await owner.all()).toEqual([]);
     const notices = listenTo(journal);
@@ -217,10 +223,30 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     const notices = listenTo(taken!);
     taken!.append(ended(1));
     await until(() => expect(notices.count).toBe(1));
-    // A reused name starts with a new journal.
+    // Without central, the former owner would take its jobs from the new one and could not run them.
     const again = await opened(url, 's1');
     expect(again.journal.tag).not.toBe(old.journal.tag);
     expect(recordsOf(again.journal)).toEqual([]);
+  });
+
+  test('a scheduler that returns has one journal, however often it was taken over', async () => {
+    const url = await initiated();
+    const first = await opened(url, 's1');
+    first.journal.append(accepted(1));
+    await until(() => expect(first.notices.count).toBe(1));
+    const { tag } = first.journal;
+    const other = await processOf(url, 's2');
+    for (const epoch of [1, 3, 5]) {
+      const taken = listenTo((await other.takeOver(tag, epoch))!);
+      const { journal, notices } = await opened(url, 's1', async () => true);
+      expect(journal).toMatchObject({ tag, epoch: epoch + 2, home: 's1' });
+      expect(recordsOf(journal)).toEqual([accepted(1)]);
+      await until(() =>
+        expect(taken.states).toMatchObject([{ kind: 'failed', message: expect.stringMatching(/s1/) }]),
+      );
+      expect(notices.states).toEqual([]);
+    }
+    expect(await journalOwners(url)).toMatchObject([{ name: 's1', tag, holder: 's1' }]);
   });
 
   test('an idle owner also learns that it was taken over', async () => {
@@ -234,11 +260,11 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     const url = await initiated();
     const lost = await opened(url, 's1');
     const first = await processOf(url, 's2');
-    const own = await first.own();
+    const own = await first.own(never);
     await first.takeOver(lost.journal.tag, 1);
     await first.close();
     const second = await processOf(url, 's2');
-    expect((await second.own()).tag).toBe(own.tag);
+    expect((await second.own(never)).tag).toBe(own.tag);
     expect((await second.adopted()).map(({ tag, epoch }) => [tag, epoch])).toEqual([[lost.journal.tag, 3]]);
   });
 
@@ -282,7 +308,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     lost.journal.append(accepted(1));
     await until(() => expect(lost.notices.count).toBe(1));
     const other = await processOf(url, 's2');
-    const own = await other.own();
+    const own = await other.own(never);
     const tagsLeft = async () => (await storedJournals(url)).map(({ identity }) => identity.tag);
     const first = (await other.takeOver(lost.journal.tag, 1))!;
     await first.discard();

@@ -112,11 +112,13 @@ export class PostgresJournals {
   }
 
   /**
-   * Opens the scheduler's own journal, or a new one if it has none or another scheduler has taken it over.
+   * Opens the scheduler's own journal. If another scheduler has taken it over, it is claimed back, so that a name that is
+   * lost repeatedly has one journal. Opens a new one if there is none.
    *
+   * @param mayReclaim returns whether the journal may be claimed back: only if central will learn of its new owner
    * @throws JournalError `journal-in-use` if another process with this name owns it
    */
-  async own(): Promise<SharedJournal> {
+  async own(mayReclaim: () => Promise<boolean>): Promise<SharedJournal> {
     const { name, newTag, version } = this.#options;
     const [before] = await this.#link.ask<Row>(
       'select * from goshawk.journals where holder = $1 and not adopted',
@@ -129,6 +131,8 @@ export class PostgresJournals {
       if (journal === undefined) throw inUse(this.#link.shown, name);
       return journal;
     }
+    const reclaimed = await this.#reclaimed(mayReclaim);
+    if (reclaimed !== undefined) return reclaimed;
     const { tag, format, formers, lastJob } = newIdentity(newTag(), version);
     const claim = randomUUID();
     await this.#link.ask(
@@ -141,7 +145,18 @@ export class PostgresJournals {
       claim,
     ]);
     // The drawn tag is already in use.
-    return made === undefined ? this.own() : this.#opened(made);
+    return made === undefined ? this.own(mayReclaim) : this.#opened(made);
+  }
+
+  /** Claims the last journal of this scheduler that another one has taken over and this version can read. */
+  async #reclaimed(mayReclaim: () => Promise<boolean>): Promise<SharedJournal | undefined> {
+    const [taken] = await this.#link.ask<Row>(
+      `select * from goshawk.journals where home = $1 and adopted and format <= $2
+       order by claimed_at desc limit 1`,
+      [this.#options.name, FORMAT],
+    );
+    if (taken === undefined || !(await mayReclaim())) return undefined;
+    return this.#claim(taken.tag, Number(taken.epoch), false);
   }
 
   /** Opens the journals that this scheduler had adopted before it restarted. */

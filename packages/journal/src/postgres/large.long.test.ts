@@ -13,7 +13,7 @@ test.skipIf(!newDatabase.isThere)(
     const url = await newDatabase();
     await initStore(url);
     const journals = await PostgresJournals.open({ url, name: 's1', version: '1', newTag: () => 'large' });
-    await journals.own();
+    await journals.own(async () => false);
     const link = new Link(parseJournalUrl(url), 'test');
     for (let job = 1; job <= 210; job++)
       await link.ask(

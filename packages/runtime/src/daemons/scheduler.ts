@@ -9,6 +9,7 @@ import {
   type SchedulerConfig,
   type SchedulerEnvironment,
 } from '@goshawk/scheduler';
+import { probeEndpoint } from '@goshawk/transport';
 import type { Hosted } from '../driver/index.js';
 import { combineReadings, userReadings } from '../metrics/index.js';
 import { JobTracing } from '../tracing/index.js';
@@ -85,6 +86,8 @@ const LARGEST_USERS = 3;
 const METRICS_USERS = 20;
 /** Interval at which the scheduler reads the owners of the journals in the database. ms */
 const JOURNALS_CHECK_MS = 5_000;
+/** Time for central to answer before the scheduler claims back its journal. ms */
+const CENTRAL_PROBE_MS = 2_000;
 
 /**
  * Starts one scheduler in this process.
@@ -122,7 +125,7 @@ interface Journals {
   readonly shared: PostgresJournals | undefined;
 }
 
-async function openJournals({ journal: place, name, logger }: SchedulerOptions): Promise<Journals> {
+async function openJournals({ journal: place, name, central, logger }: SchedulerOptions): Promise<Journals> {
   if (place === undefined) return { own: undefined, shared: undefined };
   if ('folder' in place) {
     const journal = await openInFolder(place.folder, place.version, logger);
@@ -131,7 +134,9 @@ async function openJournals({ journal: place, name, logger }: SchedulerOptions):
   }
   const shared = await openShared(place, name, logger);
   try {
-    const journal = await shared.own();
+    const journal = await shared.own(
+      async () => (await probeEndpoint(central, CENTRAL_PROBE_MS)) === 'greeting',
+    );
     const { tag, epoch, home } = journal;
     logger.info({ tag, epoch, home }, 'a journal is open');
     return { own: new JournalPort(journal, logger, sharedOutput(journal, logger)), shared };
