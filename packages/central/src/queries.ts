@@ -7,6 +7,7 @@ import {
   type MessageOf,
   type Millis,
   ownerFor,
+  QUERY_COST,
   QueryBudget,
 } from '@goshawk/core';
 import type { BookedJob } from '@goshawk/policies';
@@ -27,11 +28,7 @@ type QueryType =
   | 'describeShares';
 type Query = { [T in QueryType]: MessageOf<T> }[QueryType];
 
-/**
- * Costs in units of listed jobs, as in `QueryBudget`: of any query, of a row of the answer, of a point of the history, and of the
- * overview of what waits.
- */
-const QUERY_COST = 30;
+/** Costs in units of listed jobs, as in `QueryBudget`: of a row of the answer, of a point of the history, and of the overview of what waits. */
 const ROW_COST = 20;
 const POINT_COST = 1_000;
 const OVERVIEW_COST = 1_000;

@@ -7,6 +7,8 @@ import type { Millis } from '../ids.js';
 const JOBS_PER_MS = 300;
 /** Number of jobs that the queries of one client may examine in a burst. */
 const JOBS_MAX = 100_000;
+/** Cost of any query, in units of examined jobs. */
+export const QUERY_COST = 30;
 
 /**
  * Limits the rate of queries. A query takes time in proportion to the number of jobs, or of the stages and tasks of a job,

@@ -9,6 +9,7 @@ import {
   type Millis,
   matchesGlob,
   ownerFor,
+  QUERY_COST,
   QUOTAS_LISTED_MAX,
   QueryBudget,
   type TaskIndex,
@@ -382,8 +383,7 @@ const TOO_MANY_QUERIES = {
   hint: 'try again in a moment',
 };
 
-/** Cost of any query, in units of listed jobs, and the values and bytes of an answer, or of a job in the journal, that cost as much as one. */
-const QUERY_COST = 30;
+/** Values and bytes of an answer, or of a job in the journal, that cost as much as one listed job. */
 const VALUES_PER_JOB = 10;
 const BYTES_PER_JOB = 300;
 
