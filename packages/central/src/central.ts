@@ -401,8 +401,8 @@ export class Central implements Machine<CentralTimer> {
     const { schedulers } = this.#s.registry;
     const tag = schedulers.members.get(to)?.tag;
     if (tag === undefined) return;
-    const hasJobs = (each: string): boolean => schedulers.byTag(each) !== undefined;
-    this.#s.env.send(to, this.#s.holdings.limitsFor(tag, hasJobs));
+    const tags = schedulers.all.map((each) => each.tag);
+    this.#s.env.send(to, this.#s.holdings.limitsFor(tag, tags, !this.#s.isUnsure));
   }
 
   /** Central matches short jobs if it is not overloaded, or if limits on running tasks require it. */

@@ -509,6 +509,7 @@ describe('clients', () => {
       ],
       elsewhere: [{ user: 'ada', waiting: 1, journal: 0 }],
       projectsElsewhere: [],
+      part: undefined,
     });
     expect(submit('ada', 6)).toMatchObject({
       code: 'over-limit',
@@ -539,8 +540,60 @@ describe('clients', () => {
         /^user cleo may have 19.53 KiB in journals and has .*; this request adds /,
       ),
     });
-    bench.receive(CENTRAL, { type: 'limits', holders: [], elsewhere: [], projectsElsewhere: [] });
+    bench.receive(CENTRAL, {
+      type: 'limits',
+      holders: [],
+      elsewhere: [],
+      projectsElsewhere: [],
+      part: undefined,
+    });
     expect(submit('ada', 60)).toMatchObject({ type: 'accepted' });
+  });
+
+  test('while central is silent, a user has this scheduler’s part of a limit, and all of it once central is back', () => {
+    const bench = new Bench();
+    bench.members(W1);
+    let request = 0;
+    const submit = (tasks: number) =>
+      bench.request({
+        type: 'submit',
+        request: ++request,
+        key: `k${request}`,
+        spec: { user: 'ada', tasks: { count: tasks, run: { sleep: 1 } } },
+      });
+    const limits = {
+      type: 'limits',
+      holders: [{ ...NO_LIMITS, holder: '*', waiting: 10, journal: 1e5 }],
+      elsewhere: [{ user: 'ada', waiting: 2, journal: 0 }],
+      projectsElsewhere: [],
+      part: { index: 2, of: 3 },
+    } as const;
+    bench.receive(CENTRAL, limits);
+    bench.now = 2 * heartbeatMs;
+    expect(submit(3)).toMatchObject({
+      code: 'over-limit',
+      message:
+        'user ada may have 2 waiting tasks at this scheduler, its part of 10 while central is away or has just started, and has 0; this request adds 3',
+      hint: 'wait until central is back and counts for all schedulers, or submit less',
+    });
+    expect(submit(11)).toMatchObject({
+      message: 'user ada may have 10 waiting tasks and has 2; this request adds 11',
+    });
+    expect(submit(2)).toMatchObject({ type: 'accepted' });
+    expect(submit(1)).toMatchObject({ code: 'over-limit' });
+    expect(
+      bench.request({
+        type: 'submit',
+        request: ++request,
+        key: 'large',
+        spec: { user: 'eve', tasks: [{ exec: ['true', 'x'.repeat(50_000)] }] },
+      }),
+    ).toMatchObject({
+      message: expect.stringMatching(/^user eve may have 32.55 KiB of journal at .*, its part of 97.66 KiB/),
+    });
+    bench.receive(CENTRAL, welcome());
+    bench.receive(CENTRAL, limits);
+    expect(submit(6)).toMatchObject({ type: 'accepted' });
   });
 
   test('a user at the limit of waiting tasks is refused, and the list of jobs has the count', () => {

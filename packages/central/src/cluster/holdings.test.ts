@@ -15,16 +15,21 @@ const [A, B, RESTARTED] = [1, 2, 3] as [Address, Address, Address];
 
 /** A cluster in which ann has at most 10 waiting tasks. */
 class Bench {
-  readonly #central: Central;
+  #central: Central;
   #sent: { to: Address; message: Message }[] = [];
 
   constructor() {
+    this.#central = this.#start();
+    for (const each of [A, B]) this.enlist(each, `t${each}`);
+  }
+
+  #start(): Central {
     const users = new Map<string, UserGrant>([
       ['ann', { weight: 1, limits: { waiting: 10 }, project: 'bio' }],
       ['@bio', { weight: 1, limits: { waiting: 20 } }],
     ]);
     const settings = { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS };
-    this.#central = new Central(
+    const central = new Central(
       { name: 'central', self: 9 as Address, settings, users },
       {
         random: () => 0.5,
@@ -34,8 +39,17 @@ class Bench {
         nameOf: (address) => `tcp://host${address}:1!s/0`,
       },
     );
-    this.#central.start(0);
-    for (const each of [A, B]) this.enlist(each, `t${each}`);
+    central.start(0);
+    return central;
+  }
+
+  /** Replaces central by one that knows no schedulers. */
+  restarts(): void {
+    this.#central = this.#start();
+  }
+
+  wake(now: Millis): void {
+    this.#central.wake('lease', 0, now);
   }
 
   enlist(from: Address, tag: string, previousIncarnations: Address[] = [], epoch = 0): void {
@@ -84,6 +98,22 @@ test.each([
   expect([bench.elsewhere(B, 100), bench.elsewhere(RESTARTED, 100)]).toEqual([7, 0]);
   bench.reports(RESTARTED, 6);
   expect(bench.elsewhere(B, 200)).toBe(6);
+});
+
+test('a scheduler that is away or was taken over has its part of the limits, once for each journal', () => {
+  const bench = new Bench();
+  bench.restarts();
+  bench.enlist(B, 't2', [], 1);
+  bench.enlist(A, 't1');
+  const { leaseMs } = LIVE_TIMINGS;
+  expect(bench.limits(A, leaseMs - 1).part).toBeUndefined();
+  bench.wake(leaseMs);
+  expect(bench.limits(A, leaseMs).part).toEqual({ index: 0, of: 2 });
+  bench.leaves(A);
+  expect(bench.limits(B, leaseMs).part).toEqual({ index: 1, of: 2 });
+  bench.enlist(RESTARTED, 't1', [A], 2);
+  expect(bench.limits(B, leaseMs).part).toEqual({ index: 1, of: 2 });
+  expect(bench.limits(RESTARTED, leaseMs).part).toEqual({ index: 0, of: 2 });
 });
 
 test('users are charged to their project only, whatever their names are', () => {

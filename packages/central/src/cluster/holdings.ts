@@ -34,12 +34,16 @@ export class Holdings {
     this.#byTag.set(tag, users);
   }
 
-  /** @param hasJobs returns whether the scheduler with a tag is a member, or away and expected back */
-  limitsFor(tag: string, hasJobs: (tag: string) => boolean): MessageOf<'limits'> {
+  /**
+   * @param tags of the schedulers that are members, or away and expected back
+   * @param isComplete whether all of them have had time to report their usage
+   */
+  limitsFor(tag: string, tags: readonly string[], isComplete: boolean): MessageOf<'limits'> {
+    const known = new Set(tags);
     const users: Sums = new Map();
     const projects: Sums = new Map();
     for (const [other, held] of this.#byTag) {
-      if (!hasJobs(other)) this.#byTag.delete(other);
+      if (!known.has(other)) this.#byTag.delete(other);
       else if (other !== tag)
         for (const { user, waiting, journal } of held) {
           add(users, user, waiting, journal);
@@ -49,7 +53,9 @@ export class Holdings {
         }
     }
     const [elsewhere, projectsElsewhere] = [largest(users), largest(projects)];
-    return { type: 'limits', holders: this.#holders, elsewhere, projectsElsewhere };
+    const index = tags.filter((other) => other < tag).length;
+    const part = isComplete ? { index, of: tags.length } : undefined;
+    return { type: 'limits', holders: this.#holders, elsewhere, projectsElsewhere, part };
   }
 }
 

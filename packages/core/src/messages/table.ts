@@ -1182,6 +1182,11 @@ export const MESSAGES = {
     /** Usage by jobs of all other schedulers: of users, and of projects, whose names users may have as well. */
     elsewhere: list(quotaUsage, LIMITS.usageListedMax),
     projectsElsewhere: list(quotaUsage, LIMITS.usageListedMax),
+    /**
+     * The position of this scheduler among those that share the limits while central is away; undefined: central has just
+     * started, and does not know all usage.
+     */
+    part: optional(record({ index: count, of: count })),
   }),
   holdings: message('scheduler', 'central', 'Lost: retried with the next heartbeat. Duplicate: harmless.', {
     users: list(quotaUsage, LIMITS.usageListedMax),

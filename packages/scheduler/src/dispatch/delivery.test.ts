@@ -96,7 +96,7 @@ test('a run has no expected run time if its user has a limit: its slot counts un
     { ...NO_LIMITS, holder: 'ben', project: 'lab' },
     { ...NO_LIMITS, holder: '@lab', cpus: 2 },
   ];
-  bench.receive(CENTRAL, { type: 'limits', holders, elsewhere: [], projectsElsewhere: [] });
+  bench.receive(CENTRAL, { type: 'limits', holders, elsewhere: [], projectsElsewhere: [], part: undefined });
   const expected = (user: string, match: number) => {
     const job = bench.accept({ user, estimate: '50ms', tasks: [{ sleep: 50 }] });
     bench.take();

@@ -33,6 +33,7 @@ test.each(CASES)(
       holders: [{ ...NO_LIMITS, holder: 'ann', ...limit, lapse }],
       elsewhere: [],
       projectsElsewhere: [],
+      part: undefined,
     });
     let asks = 0;
     const seek = () => {

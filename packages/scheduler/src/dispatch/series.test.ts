@@ -22,7 +22,11 @@ function nextAfter(setting: Setting, second: string, third: string): string | un
   scheduler.receive(CENTRAL, welcome({ preset, policy: 'goshawk', seriesMs: 100 }), 0);
   scheduler.receive(CENTRAL, joined(1, [W1], 1), 0);
   const holders = limited ? [{ ...NO_LIMITS, holder: 'ben', running: 1 }] : [];
-  scheduler.receive(CENTRAL, { type: 'limits', holders, elsewhere: [], projectsElsewhere: [] }, 0);
+  scheduler.receive(
+    CENTRAL,
+    { type: 'limits', holders, elsewhere: [], projectsElsewhere: [], part: undefined },
+    0,
+  );
   const submit = (user: string, name: string, tasks: number) =>
     scheduler.submit(
       parseJobSpec({

@@ -194,6 +194,7 @@ test('a job counts for the project that its user had when it was accepted', () =
       holders: [{ holder: 'ann', ...(of === undefined ? {} : { project: of }) }],
       elsewhere: [],
       projectsElsewhere: [],
+      part: undefined,
     });
   project('lab');
   there.submit({ user: 'ann', tasks: [{ sleep: 1 }] });

@@ -29,6 +29,16 @@ interface LimitScope {
   readonly elsewhere: Usage | undefined;
 }
 
+type Amount = 'waiting' | 'journal';
+
+/** Position of a scheduler among those that share the limits. */
+type Part = NonNullable<MessageOf<'limits'>['part']>;
+
+interface Room {
+  readonly most: number;
+  readonly used: number;
+}
+
 /**
  * Returns the limit on waiting tasks of one user, for a job that stands this many levels under the first: each level may add as
  * many again. The tasks above wait for it and may fill their own room, so it always finds its own.
@@ -39,23 +49,36 @@ export function withLevels(limit: number, level: number): number {
 
 /**
  * Enforces the limits of users and projects on waiting tasks, journal bytes and run times. Central enforces
- * the limits on running tasks, and sends the last reported usage at the other schedulers.
+ * the limits on running tasks, and sends the last reported usage at the other schedulers. While central is away, each
+ * scheduler has a part of what the limits left then, so that all together do not exceed them.
  */
 export class Quotas {
   /** Whether the present central has not sent any limits. */
   isOfFormerCentral = false;
   readonly #jobs: JobStore;
+  readonly #isCentralSilent: (now: Millis) => boolean;
   #holders = new Map<string, Holder>();
   #elsewhere = new Map<string, Usage>();
   #projectsElsewhere = new Map<string, Usage>();
+  #part: Part | undefined;
+  /** Whether `#part` is of an earlier central, because the present one does not know all usage yet. */
+  #isPartOfFormerCentral = false;
+  /** Usage here as last reported, and as reported before central last sent the usage elsewhere. */
+  #reported: readonly Usage[] = [];
+  #counted: readonly Usage[] = [];
 
-  constructor(jobs: JobStore) {
+  constructor(jobs: JobStore, isCentralSilent: (now: Millis) => boolean) {
     this.#jobs = jobs;
+    this.#isCentralSilent = isCentralSilent;
   }
 
-  setLimits({ holders, elsewhere, projectsElsewhere }: MessageOf<'limits'>): void {
+  setLimits({ holders, elsewhere, projectsElsewhere, part }: MessageOf<'limits'>): void {
     this.isOfFormerCentral = false;
     this.#holders = new Map(holders.map((each) => [each.holder, each]));
+    this.#isPartOfFormerCentral = part === undefined && this.#part !== undefined;
+    if (this.#isPartOfFormerCentral) return;
+    this.#part = part;
+    this.#counted = this.#reported;
     this.#elsewhere = new Map(elsewhere.map((each) => [each.user, each]));
     this.#projectsElsewhere = new Map(projectsElsewhere.map((each) => [each.user, each]));
   }
@@ -71,6 +94,8 @@ export class Quotas {
     this.#holders.clear();
     this.#elsewhere.clear();
     this.#projectsElsewhere.clear();
+    this.#part = undefined;
+    this.#isPartOfFormerCentral = false;
   }
 
   /** Whether central has sent any limits. */
@@ -91,6 +116,11 @@ export class Quotas {
 
   /** The usage of each user at this scheduler, for central. */
   usageReport(): MessageOf<'holdings'>['users'] {
+    this.#reported = this.#usageByUser();
+    return this.#reported;
+  }
+
+  #usageByUser(): Usage[] {
     const users = new Set([...this.#jobs.activeByUser.keys(), ...this.#jobs.journalByUser.keys()]);
     const all = [...users].map((user) => ({
       user: user ?? '',
@@ -102,14 +132,19 @@ export class Quotas {
   }
 
   /** Returns the refusal of a job that can never run under a limit, or that exceeds a limit now. */
-  refusalOf({ user, stages, parent }: JobSpec, tasks: number, bytes: number): Refusal | undefined {
+  refusalOf(
+    { user, stages, parent }: JobSpec,
+    tasks: number,
+    bytes: number,
+    now: Millis,
+  ): Refusal | undefined {
     if (!this.hasLimits) return undefined;
     for (const limited of this.#limitScopesOf(user))
       for (const stage of stages) {
         const message = impossibleReason(limited, stage);
         if (message !== undefined) return { code: 'over-limit', message, hint: ASK_FOR_LESS };
       }
-    return this.refusalOfTasks(user, tasks, bytes, parent?.job);
+    return this.refusalOfTasks(user, tasks, bytes, parent?.job, now);
   }
 
   /**
@@ -122,29 +157,65 @@ export class Quotas {
     tasks: number,
     bytes: number,
     parent: string | undefined,
+    now: Millis,
   ): Refusal | undefined {
     if (!this.hasLimits) return undefined;
+    const part = this.#partAt(now);
     const level = this.#jobs.levelUnder(parent, user);
     for (const limited of this.#limitScopesOf(user)) {
       const { waiting, journal } = limited.limits;
       const { title } = limited;
-      const has = this.#usageOf(limited);
-      const most = waiting && withLevels(waiting, level);
-      if (most !== undefined && tasks > 0 && (has.waiting + tasks > most || tasks > waiting!))
-        return {
-          code: 'over-limit',
-          message: `${title} may have ${tasks > waiting! ? waiting : most} waiting tasks and has ${has.waiting}; this request adds ${tasks}`,
-          hint:
-            tasks > waiting! ? 'submit fewer tasks' : 'wait until some have started, or submit fewer tasks',
-        };
-      if (journal !== undefined && has.journal + bytes > journal)
-        return {
-          code: 'over-limit',
-          message: `${title} may have ${formatBytes(journal)} in journals and has ${formatBytes(has.journal)}; this request adds ${formatBytes(bytes)}`,
-          hint: 'ended jobs count until they are deleted; submit less, or ask the operator for a higher limit',
-        };
+      if (waiting !== undefined && tasks > waiting) {
+        const { used } = this.#roomOf(limited, 'waiting', waiting, undefined);
+        const message = `${title} may have ${waiting} waiting tasks and has ${used}; this request adds ${tasks}`;
+        return { code: 'over-limit', message, hint: 'submit fewer tasks' };
+      }
+      if (waiting !== undefined && tasks > 0) {
+        const room = this.#roomOf(limited, 'waiting', waiting, part);
+        const most = room.most + waiting * level;
+        if (room.used + tasks > most) {
+          const limit = `${most} waiting tasks${part ? ofWhole(withLevels(waiting, level)) : ''}`;
+          const message = `${title} may have ${limit} and has ${room.used}; this request adds ${tasks}`;
+          return { code: 'over-limit', message, hint: part ? WAIT_FOR_CENTRAL : WAIT_FOR_STARTS };
+        }
+      }
+      if (journal !== undefined) {
+        const { most, used } = this.#roomOf(limited, 'journal', journal, part);
+        if (used + bytes > most) {
+          const limit = part
+            ? `${formatBytes(most)} of journal${ofWhole(formatBytes(journal))}`
+            : `${formatBytes(most)} in journals`;
+          const message = `${title} may have ${limit} and has ${formatBytes(used)}; this request adds ${formatBytes(bytes)}`;
+          return { code: 'over-limit', message, hint: part ? WAIT_FOR_CENTRAL : WAIT_FOR_DELETION };
+        }
+      }
     }
     return undefined;
+  }
+
+  /** Returns which part of the limits this scheduler has; undefined while central knows the usage of all. */
+  #partAt(now: Millis): Part | undefined {
+    const isAway = this.isOfFormerCentral || this.#isPartOfFormerCentral || this.#isCentralSilent(now);
+    return isAway ? this.#part : undefined;
+  }
+
+  /**
+   * Returns how much may be used and is used: in the whole cluster, or in this scheduler's part of it.
+   *
+   * @param part undefined: the whole limit
+   */
+  #roomOf({ includes, elsewhere }: LimitScope, name: Amount, limit: number, part: Part | undefined): Room {
+    let used = 0;
+    if (name === 'waiting') {
+      for (const [user, held] of this.#jobs.activeByUser) if (includes(user ?? '')) used += held.waiting;
+    } else {
+      for (const [user, bytes] of this.#jobs.journalByUser) if (includes(user ?? '')) used += bytes;
+    }
+    const others = elsewhere?.[name] ?? 0;
+    if (part === undefined) return { most: limit, used: used + others };
+    let counted = 0;
+    for (const each of this.#counted) if (includes(each.user)) counted += each[name];
+    return { most: partOf(limit, part, counted, others), used };
   }
 
   /** Whether running tasks of the user are limited in number or resources. */
@@ -164,14 +235,6 @@ export class Quotas {
     let least = Number.POSITIVE_INFINITY;
     for (const { limits } of this.#limitScopesOf(user)) least = Math.min(least, limits.runTime ?? least);
     return least === Number.POSITIVE_INFINITY ? undefined : least;
-  }
-
-  #usageOf({ includes, elsewhere }: LimitScope): { readonly waiting: number; readonly journal: number } {
-    let waiting = elsewhere?.waiting ?? 0;
-    let journal = elsewhere?.journal ?? 0;
-    for (const [user, held] of this.#jobs.activeByUser) if (includes(user ?? '')) waiting += held.waiting;
-    for (const [user, bytes] of this.#jobs.journalByUser) if (includes(user ?? '')) journal += bytes;
-    return { waiting, journal };
   }
 
   #holderOf(user: string): Holder | undefined {
@@ -201,6 +264,23 @@ export class Quotas {
   }
 }
 
+/**
+ * Returns this scheduler's part of a limit: what it used, and its share of what was left. If the limit was exceeded, all
+ * shrink alike. The parts of all schedulers never sum to more than the limit.
+ *
+ * @param used here, when central last counted
+ * @param others used at the other schedulers then
+ */
+function partOf(limit: number, { index, of }: Part, used: number, others: number): number {
+  const left = Math.floor(limit - used - others);
+  if (left < 0) return Math.floor((used * limit) / (used + others));
+  return used + Math.floor(left / of) + (index < left % of ? 1 : 0);
+}
+
+function ofWhole(limit: number | string): string {
+  return ` at this scheduler, its part of ${limit} while central is away or has just started,`;
+}
+
 /** Explains why one task of the stage, or its gang, exceeds a limit even if nothing else runs. */
 function impossibleReason({ title, limits }: LimitScope, stage: StageSpec): string | undefined {
   const together = stage.gang === true ? countTasks(stage.tasks) : 1;
@@ -228,4 +308,8 @@ function countedCpusOf({ demand, requires }: StageSpec, together: number): numbe
   return together > 1 && !mayShare ? Math.ceil(cpus) : cpus;
 }
 
+const WAIT_FOR_STARTS = 'wait until some have started, or submit fewer tasks';
+const WAIT_FOR_DELETION =
+  'ended jobs count until they are deleted; submit less, or ask the operator for a higher limit';
+const WAIT_FOR_CENTRAL = 'wait until central is back and counts for all schedulers, or submit less';
 const ASK_FOR_LESS = 'request fewer resources, or ask the operator for a higher limit';

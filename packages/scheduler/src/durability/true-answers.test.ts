@@ -313,7 +313,7 @@ class World {
     this.#bench.receive(CENTRAL, welcome());
     this.#bench.receive(CENTRAL, joined(1, [W1], 4));
     this.#bench.receive(CENTRAL, {
-      ...{ type: 'limits', elsewhere: [], projectsElsewhere: [] },
+      ...{ type: 'limits', elsewhere: [], projectsElsewhere: [], part: undefined },
       holders: [{ holder: 'ann', waiting: 7 }],
     });
     this.#hear();

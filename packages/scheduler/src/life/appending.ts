@@ -77,7 +77,7 @@ function tryAppend(
     const image = tasks.findIndex((task) => 'exec' in task && task.image !== undefined);
     if (image >= 0) return engineNotRequired(image);
   }
-  const overLimit = s.quotas.refusalOfTasks(user, tasks.length, bytes, parent);
+  const overLimit = s.quotas.refusalOfTasks(user, tasks.length, bytes, parent, now);
   if (tasks.length > 0 && overLimit !== undefined) return overLimit;
   // A request that only closes the job takes no memory, so it is never refused for lack of memory.
   const tooMuch =

@@ -96,7 +96,7 @@ function trySubmit(
   if (known !== undefined) return answerRepeated(s, key, known, spec, now);
   const hidden = predecessorRefusal(s, from, spec, now);
   if (hidden !== undefined) return hidden;
-  const refusal = notifyRefusal(spec, s.config.notifyHosts) ?? limitRefusal(s, spec);
+  const refusal = notifyRefusal(spec, s.config.notifyHosts) ?? limitRefusal(s, spec, now);
   if (refusal !== undefined) return refusal;
   const impossible = whyImpossible(spec, s.cluster.joinedPolicy, s.cluster.members);
   if (impossible !== undefined) {
@@ -172,7 +172,7 @@ function tryRetry(
   const refusal =
     s.ledger.refusal ??
     s.overload.refusal(user, parent) ??
-    s.quotas.refusalOfTasks(user, count, 0, parent) ??
+    s.quotas.refusalOfTasks(user, count, 0, parent, now) ??
     s.overload.refusalOf(user, count, parent) ??
     s.overload.refusalOfBytes(user, job.bytes.total, parent);
   if (refusal !== undefined) return refusal;
@@ -214,7 +214,7 @@ function retryAsNew(
     return { code: 'missing-inputs', message, hint: 'retry it in place, as the same job' };
   }
   const spec = retrySpecOf(job, reopening);
-  const refusal = s.ledger.refusal ?? s.overload.refusal(spec.user) ?? limitRefusal(s, spec);
+  const refusal = s.ledger.refusal ?? s.overload.refusal(spec.user) ?? limitRefusal(s, spec, now);
   if (refusal !== undefined) return refusal;
   const made = refusedIfInvalid(() => acceptJob(s, spec, key, now));
   if ('code' in made) return made;
@@ -252,14 +252,14 @@ function knownOrRefused(
 }
 
 /** Checks the limits of the user and of memory. */
-function limitRefusal(s: SchedulerState, spec: JobSpec): Refusal | undefined {
+function limitRefusal(s: SchedulerState, spec: JobSpec, now: Millis): Refusal | undefined {
   const { user, stages, retryOf } = spec;
   const parent = spec.parent?.job;
   const tasks =
     retryOf === undefined ? sumOf(stages, (stage) => countTasks(stage.tasks)) : tasksInRanges(retryOf.tasks);
   const bytes = estimateJobBytes(spec);
   return (
-    s.quotas.refusalOf(spec, tasks, bytes) ??
+    s.quotas.refusalOf(spec, tasks, bytes, now) ??
     s.overload.refusalOf(user, tasks, parent) ??
     s.overload.refusalOfBytes(user, bytes, parent)
   );

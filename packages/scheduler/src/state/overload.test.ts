@@ -52,8 +52,8 @@ class Bench {
 
 /** The limits of central's file of users. */
 function quotasOf(jobs: JobStore, holders: MessageOf<'limits'>['holders']): Quotas {
-  const quotas = new Quotas(jobs);
-  quotas.setLimits({ type: 'limits', holders, elsewhere: [], projectsElsewhere: [] });
+  const quotas = new Quotas(jobs, () => false);
+  quotas.setLimits({ type: 'limits', holders, elsewhere: [], projectsElsewhere: [], part: undefined });
   return quotas;
 }
 
@@ -276,7 +276,7 @@ describe('too much', () => {
 
   test('are never the tasks of a job that a running task waits for', () => {
     const scopes: Readonly<Record<string, (bench: Bench, limit: number) => Quotas>> = {
-      'a user at this scheduler': ({ jobs }) => new Quotas(jobs),
+      'a user at this scheduler': ({ jobs }) => new Quotas(jobs, () => false),
       'each user': ({ jobs }, waiting) => quotasOf(jobs, [{ holder: '*', waiting }]),
       'a project': ({ jobs }, waiting) =>
         quotasOf(jobs, [
@@ -305,7 +305,7 @@ describe('too much', () => {
           const of = parent && { job: bench.jobs.idOf(parent.number), task: 0, worker: 'w', match: 0 };
           const input: JobInput = { user: 'eve', tasks, ...(of === undefined ? {} : { parent: of }) };
           const refusal =
-            quotas.refusalOf(parseJobSpec(input), tasks.length, 0) ??
+            quotas.refusalOf(parseJobSpec(input), tasks.length, 0, 0) ??
             bench.overload.refusalOf('eve', tasks.length, of?.job);
           if (refusal !== undefined) return undefined;
           made++;

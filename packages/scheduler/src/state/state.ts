@@ -200,7 +200,7 @@ export class SchedulerState {
       readJob: env.readJobRecords && readArchivedRecords,
       outputStore: env.outputStore,
     });
-    this.quotas = new Quotas(this.jobs);
+    this.quotas = new Quotas(this.jobs, (now) => this.cluster.isSilent(now));
     this.notifications = new Notifications(env, this.ledger, this.jobs);
     this.chunkedWork = new ChunkedWork(env, inheritance?.chunkSize);
     this.sweepTimer = new SweepTimer(env, this.cluster);
