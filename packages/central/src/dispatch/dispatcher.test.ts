@@ -636,13 +636,13 @@ test('the overview names the oldest job that waits without a limit, not one that
   bench.open(1, 4);
   bench.pull(1, { free: 0, spare: { cpu: 0 } });
   bench.need(1, { tasks: 6, gang: true });
-  // Their owners report other reasons: no worker has the attribute, and pilots run.
+  // Its owner reports another reason: no worker has the attribute.
   bench.need(3, { tasks: 2, requires: [{ name: 'rack', value: 'r9' }] });
   bench.need(4, { tasks: 7, part: 'early' });
   bench.need(2, { tasks: 9 });
   const { limited = [] } = bench.dispatcher.line(undefined, bench.now);
   expect(limited.map(({ reason, tasks, example }) => [reason, tasks, example])).toEqual([
-    ['matching', 9, expect.stringMatching(/2$/)],
+    ['matching', 16, expect.stringMatching(/4$/)],
     ['resources', 6, expect.stringMatching(/1$/)],
   ]);
 });

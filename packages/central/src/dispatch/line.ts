@@ -158,7 +158,7 @@ export class WaitingLine {
 
   /** Yields the group of tasks that wait like this stage, except those that wait for a reason that owners report. */
   *#groupOf(
-    { job, needs, part }: StageView,
+    { job, needs }: StageView,
     why: PolicyExplanation | undefined,
     tasks: number,
     now: Millis,
@@ -166,7 +166,7 @@ export class WaitingLine {
     const { feasible } = this.#books;
     if (why !== undefined) {
       if (NAMED_REASONS.has(why.reason)) yield groupOf(job, why.reason, tasks, why.sentence, now);
-    } else if (part !== 'early' && (feasible.size === 0 || feasible.has(needs)))
+    } else if (feasible.size === 0 || feasible.has(needs))
       yield groupOf(job, 'matching', tasks, undefined, now);
   }
 

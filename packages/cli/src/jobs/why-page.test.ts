@@ -200,12 +200,12 @@ it('shows what the tasks of an ended job waited for', () => {
   expect(page({ ...ended, waitSums: [worker] })).toContain(
     'max 6 s (8 tasks that have started), for a free worker',
   );
-  const pilots = { phase: 'pilots', tasks: 7, meanMs: 3_830, maxMs: 3_830 } as const;
-  const text = page({ ...ended, waitSums: [pilots, worker] });
-  expect(text).toContain('3.83 s for the pilots of their job to measure its run time (7 tasks)');
+  const stage = { phase: 'stage', tasks: 7, meanMs: 3_830, maxMs: 3_830 } as const;
+  const text = page({ ...ended, waitSums: [stage, worker] });
+  expect(text).toContain('3.83 s for the stages before theirs (7 tasks)');
   expect(text).toContain('3.5 s on average, 6 s at most, for a free worker (8 tasks)');
-  expect(whyJson({ ...ended, waitSums: [pilots] }, { now: 0, cutoff: background.cutoff })).toMatchObject({
-    waited: [{ phase: 'pilots', tasks: 7, meanSeconds: 3.83, maxSeconds: 3.83 }],
+  expect(whyJson({ ...ended, waitSums: [stage] }, { now: 0, cutoff: background.cutoff })).toMatchObject({
+    waited: [{ phase: 'stage', tasks: 7, meanSeconds: 3.83, maxSeconds: 3.83 }],
   });
 });
 

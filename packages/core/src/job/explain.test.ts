@@ -25,14 +25,14 @@ function explained(job: object, more: object): Explained {
 const ENDED = { state: 'completed', startedMs: 100, endedMs: 900 };
 const WAITS = { tasks: 10, p50: 50, p90: 200, max: 300 };
 
-it('says from when tasks have waited, if pilots or earlier stages ended before', () => {
+it('says from when tasks have waited, if earlier stages ended before', () => {
   const worker = { phase: 'worker', tasks: 10, meanMs: 100, maxMs: 300 };
-  const pilots = { phase: 'pilots', tasks: 8, meanMs: 500, maxMs: 500 };
+  const stage = { phase: 'stage', tasks: 8, meanMs: 500, maxMs: 500 };
   expect(whySentence(explained(ENDED, { waits: WAITS, waitSums: [worker] }), 0)).toBe(
     'Completed after 900 ms: 100 ms until the first task started, and 90% of the tasks waited 200 ms or less; most of the waiting was for a free worker.',
   );
-  expect(whySentence(explained(ENDED, { waits: WAITS, waitSums: [pilots, worker] }), 0)).toContain(
-    '90% of the tasks waited 200 ms or less once ready; most of the waiting was for the pilots',
+  expect(whySentence(explained(ENDED, { waits: WAITS, waitSums: [stage, worker] }), 0)).toContain(
+    '90% of the tasks waited 200 ms or less once ready; most of the waiting was for the stages before theirs',
   );
 });
 
@@ -116,7 +116,7 @@ it('does not report tasks of later stages as a problem', () => {
   expect(whySentence(explained(job, { waiting: [wait] }), 0)).toBe(
     '5 tasks run; 40 tasks wait for earlier stages to complete.',
   );
-  const ready = { ...wait, stage: 'parse', index: 0, reason: 'pilots', tasks: 2, waitedMs: 3_000 };
+  const ready = { ...wait, stage: 'parse', index: 0, reason: 'matching', tasks: 2, waitedMs: 3_000 };
   expect(whySentence(explained(job, { waiting: [wait, ready] }), 0)).toMatch(/^2 tasks have waited 3 s: /);
 });
 

@@ -146,7 +146,7 @@ function rangeWords({ p10, p90 }: StartWait): string {
   return `${formatDuration(p10)} to ${formatDuration(p90)} in 8 of 10 cases`;
 }
 
-/** The spread of waits begins when a task is ready; earlier stages and pilots end before. */
+/** The spread of waits begins when a task is ready; earlier stages end before. */
 function readyWords(waitSums: readonly WaitSum[]): string {
   return waitSums.some(({ phase }) => phase !== 'worker' && phase !== 'retry') ? ' once ready' : '';
 }

@@ -58,8 +58,7 @@ export const taskExplanation = view({
   /** Worker of the current or last attempt. */
   worker: optional(party),
   /**
-   * Time from when the task became eligible (after earlier stages and the pilots of its job) to the start of
-   * its last run, or until now.
+   * Time from when the task became eligible (after earlier stages) to the start of its last run, or until now.
    */
   waitedMs: ms,
   /** Run time of the last attempt. */
@@ -218,7 +217,6 @@ export function withCentralLimits(
     };
   const left = new Map<WaitingGroup['class'], number>();
   for (const group of groups) if (group.reason === 'matching') left.set(group.class, group.tasks);
-  // Central may also list tasks for which their owner has another reason, such as pilots.
   const taken: WaitingGroup[] = [];
   const take = (group: WaitingGroup, jobClass: WaitingGroup['class'], most: number): number => {
     const tasks = Math.min(most, left.get(jobClass) ?? 0);

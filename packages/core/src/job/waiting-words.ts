@@ -30,10 +30,6 @@ export const WAITING_WORDS: Readonly<
     why: 'only central can place them, and central does not respond',
     helps: 'restart central; accepted jobs are kept',
   },
-  pilots: {
-    why: 'the first tasks of their job (pilots) are still measuring its run time',
-    helps: 'an estimate at submission (--estimate)',
-  },
   placing: {
     why: 'central has not found a worker with enough room',
     helps: 'larger workers: `goshawk workers` shows their sizes',
@@ -100,7 +96,6 @@ export const WAITING_LABELS: Readonly<Record<WaitingReason, string>> = {
   'no-worker': 'no worker',
   drained: 'workers drained',
   'central-away': 'no answer from central',
-  pilots: 'pilots running',
   placing: 'being placed',
   queued: 'in worker queues',
   probing: 'probes queued',
@@ -122,7 +117,6 @@ export const WAITING_LABELS: Readonly<Record<WaitingReason, string>> = {
 export const WAIT_PHASE_WORDS: Readonly<Record<WaitPhase, string>> = {
   'other-job': 'for another job to end (--after, --after-ok)',
   stage: 'for the stages before theirs',
-  pilots: 'for the pilots of their job to measure its run time',
   worker: 'for a free worker',
   held: 'for their job to be released, or to begin (--hold, --begin)',
   retry: 'from the first attempt, which failed or was lost, to the last one',

@@ -12,8 +12,6 @@ export const WAITING_REASONS = [
   'drained',
   /** Only central can place it, and central does not respond. */
   'central-away',
-  /** The pilots have not determined the class of the job yet. */
-  'pilots',
   /** Central has not answered the request for a worker yet. */
   'placing',
   /** It is in the queue of a worker that central chose. */
@@ -63,8 +61,6 @@ export const WAIT_PHASES = [
   'other-job',
   /** Until the earlier stages had completed. */
   'stage',
-  /** Until the pilots had determined the class of its job. */
-  'pilots',
   /** Until it first started. */
   'worker',
   /** From the first, unsuccessful attempt to the last one. */

@@ -270,7 +270,7 @@ describe('limits of users', () => {
     expect(bench.stage(2).running).toBe(2);
   });
 
-  test('are not used up by tasks that wait for the pilots of their job', () => {
+  test('are used by pilots before the other tasks of their job', () => {
     const bench = benchOf(8, { ann: { running: 2 } });
     bench.need(1, { tasks: 500, user: 'greedy', estimateMs: 1_000 });
     expect(running(bench, 'greedy')).toBe(8);

@@ -101,6 +101,23 @@ describe('why a job waits', () => {
     expect(why.task).toMatchObject({ task: 2, state: 'waiting', reason: 'job-limit', waitedMs: 30 });
   });
 
+  // An estimate would change nothing: such tasks start with the pilots if there is room.
+  test.each([
+    ['goshawk', 'matching'],
+    ['hawk', 'probing'],
+  ] as const)('is never that pilots measure its run time, under %s', (preset, reason) => {
+    const bench = new Bench({
+      preset: PRESETS[preset],
+      estimator: 'pilot',
+      pilotRatio: 0.2,
+      cutoffMs: 1_000,
+    });
+    const id = bench.submit({ tasks: { count: 10, run: { sleep: 5 } } }, 0);
+    const { waiting, sampling } = bench.why(id, 30);
+    expect(sampling?.pilotTasks).toBe(2);
+    expect(waiting.map((wait) => wait.reason)).toEqual([reason, reason]);
+  });
+
   test('is that a stage follows another one, whose tasks wait for something else', () => {
     const bench = new Bench();
     const stages = [

@@ -19,7 +19,7 @@ import type { SchedulerState } from '../state/state.js';
 import { jobSummary, samplingOf } from './job-views.js';
 import { type WaitContext, type WaitGroup, waitContextOf, waitGroupsOf } from './snapshot.js';
 import { lastAttempt, problemOf } from './task-list.js';
-import { ENDED_STATES, hasStarted, readyAt, readyAtOfStarted, waitSpread, waitSums } from './wait-times.js';
+import { ENDED_STATES, hasStarted, waitSpread, waitSums } from './wait-times.js';
 
 /** Counts waiting tasks by class and reason, largest groups first. */
 export function waitingGroups(jobs: Iterable<Job>, context: WaitContext, now: Millis): WaitingGroup[] {
@@ -82,9 +82,7 @@ function stageWaits(
 ): StageWait[] {
   const scope = batch?.scope ?? job.route.over;
   const waitOf = (stage: Stage, waiting: number): StageWait => {
-    const isPilots = batch === job.estimate.sample?.pilots;
-    const eligibleAt =
-      stage.blockers > 0 ? now : Math.max(readyAt(job, stage, isPilots), (batch ?? stage).requeuedAt);
+    const eligibleAt = stage.blockers > 0 ? now : Math.max(stage.releasedAt, (batch ?? stage).requeuedAt);
     const { name, requires } = stage.spec;
     const missing = context.unmetNeed(scope, stage.spec, job);
     return {
@@ -125,9 +123,7 @@ function taskExplanation(
   const startedAt = last?.startedAt ?? job.acceptedAt;
   const hasStarted = hasRun && job.tasks.executionsOf(task) > 0;
   const { requeuedAt } = job.waiting.batchOf(task);
-  const eligibleAt = hasStarted
-    ? readyAtOfStarted(job, task)
-    : Math.max(readyAt(job, stage, isPilot), hasRun ? 0 : requeuedAt);
+  const eligibleAt = hasStarted ? stage.releasedAt : Math.max(stage.releasedAt, hasRun ? 0 : requeuedAt);
   const from = stage.blockers > 0 && !hasRun ? now : eligibleAt;
   const ranMs = state === TaskState.running ? job.elapsedMs(task, now) : (last?.runMs ?? 0);
   const loan = hasStarted ? job.existingLoans?.viewOf(task, job.tasks.attemptOf(task), now) : undefined;

@@ -147,7 +147,6 @@ const NOT_STARTABLE: ReadonlySet<WaitingReason> = new Set([
   'held',
   'begin',
   'job-limit',
-  'pilots',
 ]);
 
 /** Tasks of a job that wait for the same reason. */
@@ -197,8 +196,6 @@ function startableBatches(job: Job): readonly Batch[] {
 function reasonOf(job: Job, batch: Batch, context: WaitContext): WaitingReason {
   if (job.isRecovering) return 'resuming';
   if (!context.hasWorkers) return 'no-worker';
-  const isPilots = batch === job.estimate.sample?.pilots;
-  if (job.estimate.isUndecided && !isPilots) return 'pilots';
   if (job.needsCentral && context.isCentralSilent && (!job.maySeek || context.isLimited?.(job)))
     return 'central-away';
   const scope = batch.scope ?? job.route.over;
@@ -206,7 +203,7 @@ function reasonOf(job: Job, batch: Batch, context: WaitContext): WaitingReason {
   if (context.isDrained(scope, batch.spec)) return 'drained';
   if (batch.probes.outstanding > 0) return 'probing';
   if (job.needsCentral) return job.route.by === 'central' ? 'placing' : 'matching';
-  return job.maySeek ? 'seeking' : 'probing';
+  return job.maySeek && !job.estimate.isUndecided ? 'seeking' : 'probing';
 }
 
 function zeroCounts(): Record<WaitingReason, number> {

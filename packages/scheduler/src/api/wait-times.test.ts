@@ -105,7 +105,7 @@ test('a job waited for another one to end', () => {
   expect(waited(startedAgain(bench), 's-2')).toEqual(expected);
 });
 
-test('tasks waited for the pilots of their job, and pilots did not wait', () => {
+test('tasks that are not pilots wait for workers like the pilots of their job', () => {
   const bench = new DurableBench(undefined, 0, false);
   bench.receive(
     CENTRAL,
@@ -115,7 +115,7 @@ test('tasks waited for the pilots of their job, and pilots did not wait', () => 
   bench.submit({ tasks: { count: 4, run: { sleep: 1 } } });
   runAfter(bench, 300, 1, { stage: 1 });
   for (let task = 0; task < 3; task++) runAfter(bench, 100, 1);
-  const expected = { pilots: [3, 305, 305], worker: [4, (300 + 100 + 205 + 310) / 4, 310] };
+  const expected = { worker: [4, (300 + 405 + 510 + 615) / 4, 615] };
   expect(waited(bench, 's-1')).toEqual(expected);
   expect(waited(startedAgain(bench), 's-1')).toEqual(expected);
 });

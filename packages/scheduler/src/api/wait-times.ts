@@ -6,23 +6,9 @@ import {
   type WaitSpread,
   type WaitSum,
 } from '@goshawk/core';
-import type { Stage } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
 import { spreadOf } from './job-views.js';
-
-/** When a waiting task became eligible: earlier stages had ended, and except for pilots, its job had a class. */
-export function readyAt(job: Job, stage: Stage, isPilot: boolean): Millis {
-  return isPilot ? stage.releasedAt : Math.max(stage.releasedAt, job.times.classifiedAt ?? stage.releasedAt);
-}
-
-/** When a started task became eligible. Pilots and some other tasks start before the class is known. */
-export function readyAtOfStarted(job: Job, task: TaskIndex): Millis {
-  const isPilot = job.estimate.sample?.isPilot(task) ?? false;
-  const startedBefore =
-    job.times.classifiedAt !== undefined && job.tasks.startedAtOf(task) < job.times.classifiedAt;
-  return readyAt(job, job.dag.stageOf(task), isPilot || startedBefore);
-}
 
 /** Returns the length of the interval without the time during which the job was on hold. */
 function waitedMs({ hold }: Job, from: Millis, to: Millis): Millis {
@@ -32,7 +18,7 @@ function waitedMs({ hold }: Job, from: Millis, to: Millis): Millis {
 /** Distribution of the waiting times of started tasks. */
 export function waitSpread(job: Job): WaitSpread | undefined {
   const waits = [...startedTasks(job)].map((task) =>
-    waitedMs(job, readyAtOfStarted(job, task), job.tasks.startedAtOf(task)),
+    waitedMs(job, job.dag.stageOf(task).releasedAt, job.tasks.startedAtOf(task)),
   );
   const spread = spreadOf(Float64Array.from(waits));
   return spread && { tasks: waits.length, ...spread };
@@ -83,7 +69,6 @@ function phaseEndsOf(
     'other-job': job.predecessors.endedAt ?? job.acceptedAt,
     held: job.times.eligibleAt,
     stage: job.dag.stageOf(task).releasedAt,
-    pilots: readyAtOfStarted(job, task),
     worker: Math.min(startedAt, firstStart),
     retry: startedAt,
   };
