@@ -315,10 +315,7 @@ describe('clients', () => {
     expect(bench.request(submit)).toMatchObject({ type: 'refused', code: 'impossible-demand' });
     // Central may not have reported the worker that has it yet.
     expect(bench.request(submit)).toMatchObject({ retryMs: 500 });
-    for (let at = 0; at < leaseMs; at += heartbeatMs) {
-      bench.now += heartbeatMs;
-      bench.scheduler.wake('heartbeat', 0, bench.now);
-    }
+    bench.now += LIVE_TIMINGS.leaseMs;
     expect(bench.request(submit)).toMatchObject({ code: 'impossible-demand', retryMs: undefined });
     const endless = { ...spec, demand: { memory: '1e400' } };
     expect(bench.request({ ...submit, request: 2, spec: endless })).toMatchObject({
@@ -330,10 +327,7 @@ describe('clients', () => {
   test('a repeated submission is refused again, even if a worker for it has joined meanwhile', () => {
     const bench = new Bench();
     bench.members(W1);
-    for (let at = 0; at < leaseMs; at += heartbeatMs) {
-      bench.now += heartbeatMs;
-      bench.scheduler.wake('heartbeat', 0, bench.now);
-    }
+    bench.now += LIVE_TIMINGS.leaseMs;
     const spec = { demand: { memory: 8 }, tasks: [{ sleep: 1 }] };
     const submit = { type: 'submit', request: 1, key: 'a', spec } as const;
     const refusal = bench.request(submit);
