@@ -550,37 +550,6 @@ describe('clients', () => {
     expect(submit('ada', 60)).toMatchObject({ type: 'accepted' });
   });
 
-  test('after a long suspension, only submissions that clients repeat are accepted', () => {
-    const bench = new Bench();
-    bench.members(W1);
-    const submit = (key: string) =>
-      bench.request({ type: 'submit', request: 1, key, spec: { tasks: [{ sleep: 1 }] } });
-    const beat = (at: number) => {
-      bench.now = at;
-      bench.scheduler.wake('heartbeat', 0, at);
-    };
-    beat(heartbeatMs);
-    expect(submit('before')).toMatchObject({ type: 'accepted' });
-    // Its client may have asked another scheduler, which central has recommended since.
-    const resumedAt = heartbeatMs + leaseMs;
-    bench.now = resumedAt;
-    const refused = {
-      code: 'not-ready',
-      message: 'this scheduler has just continued after a suspension',
-      retryMs: undefined,
-    };
-    expect(submit('stale')).toMatchObject(refused);
-    expect(submit('before')).toMatchObject({ type: 'accepted' });
-    beat(resumedAt);
-    expect(submit('stale')).toMatchObject(refused);
-    bench.now = resumedAt + heartbeatMs;
-    expect(submit('stale')).toMatchObject({ type: 'accepted' });
-    beat(resumedAt + heartbeatMs);
-    // Short delays, of a busy machine, refuse nothing.
-    bench.now += heartbeatMs + leaseMs / 2;
-    expect(submit('later')).toMatchObject({ type: 'accepted' });
-  });
-
   test('while central is silent, a user has this scheduler’s part of a limit, and all of it once central is back', () => {
     const bench = new Bench();
     bench.members(W1);
