@@ -113,7 +113,7 @@ export class Roster {
       ]);
     } catch (error) {
       signal?.throwIfAborted();
-      throw error instanceof AggregateError ? this.#noneReachable(error.errors) : error;
+      throw error instanceof AggregateError ? await this.#noneReachable(error.errors) : error;
     } finally {
       isOver.abort();
       joined.catch(() => {});
@@ -231,7 +231,7 @@ export class Roster {
     try {
       await Promise.any(this.#seeds.map((seed) => this.#introduce(seed, {})));
     } catch (error) {
-      throw this.#noneReachable((error as AggregateError).errors);
+      throw await this.#noneReachable((error as AggregateError).errors);
     }
   }
 
@@ -247,15 +247,20 @@ export class Roster {
       (seed) => keyRejection(seed, this.#requests.authFailureOf(anyPartyAt(seed))) ?? [],
     );
     if (rejections.length === this.#seeds.length) throw rejections[0];
-    const probes = await Promise.all(
-      this.#seeds.map((seed) => probeEndpoint(seed, PROBE_MS).catch(() => 'unreachable')),
-    );
-    if (probes.every((probe) => probe === 'refused') && !signal.aborted)
+    if ((await this.#isRefused()) && !signal.aborted)
       throw unreachableCluster(this.#seeds, new Error('the connection was refused'), true);
     return new Promise<never>(() => {});
   }
 
-  #noneReachable(causes: readonly unknown[]): unknown {
+  /** Whether nothing listens at any address. */
+  async #isRefused(): Promise<boolean> {
+    const probes = await Promise.all(
+      this.#seeds.map((seed) => probeEndpoint(seed, PROBE_MS).catch(() => 'unreachable')),
+    );
+    return probes.every((probe) => probe === 'refused');
+  }
+
+  async #noneReachable(causes: readonly unknown[]): Promise<unknown> {
     const other = causes.find(
       (cause) =>
         !(cause instanceof UnreachableError) ||
@@ -266,7 +271,7 @@ export class Roster {
     if (other !== undefined) return other;
     const silent = this.#seeds.find((seed) => this.#requests.isConnectedTo(anyPartyAt(seed)));
     return silent === undefined
-      ? unreachableCluster(this.#seeds, causes[0])
+      ? unreachableCluster(this.#seeds, causes[0], await this.#isRefused())
       : silentProcess(silent, causes[0]);
   }
 
