@@ -55,7 +55,7 @@ export class ExpectedSchedulers {
     for (const journal of journals) {
       if (this.#retired.has(journal.tag)) continue;
       const known = this.#journals.get(journal.tag);
-      // Whoever has just claimed it needs time to read it before it enlists.
+      // A scheduler that has just claimed it needs time to read it before it enlists.
       const isUnchanged = known?.journal?.epoch === journal.epoch;
       const since = isUnchanged && !this.#isOwned(journal) ? known.since : now;
       this.#journals.set(journal.tag, { name: journal.name, since, journal });

@@ -105,6 +105,7 @@ describe('why a job waits', () => {
   test.each([
     ['goshawk', 'matching'],
     ['hawk', 'probing'],
+    ['goshawk-peer', 'probing'],
   ] as const)('is never that pilots measure its run time, under %s', (preset, reason) => {
     const bench = new Bench({
       preset: PRESETS[preset],

@@ -198,12 +198,14 @@ function reasonOf(job: Job, batch: Batch, context: WaitContext): WaitingReason {
   if (!context.hasWorkers) return 'no-worker';
   if (job.needsCentral && context.isCentralSilent && (!job.maySeek || context.isLimited?.(job)))
     return 'central-away';
-  const scope = batch.scope ?? job.route.over;
+  const searching = job.searchingBatch(batch);
+  const scope = searching.scope ?? job.route.over;
   if (context.unmetNeed(scope, batch.stage.spec, job) !== undefined) return 'required';
   if (context.isDrained(scope, batch.spec)) return 'drained';
-  if (batch.probes.outstanding > 0) return 'probing';
+  if (searching.probes.outstanding > 0) return 'probing';
   if (job.needsCentral) return job.route.by === 'central' ? 'placing' : 'matching';
-  return job.maySeek && !job.estimate.isUndecided ? 'seeking' : 'probing';
+  // Possibly long tasks go only to their probes.
+  return job.maySeek && searching === searching.countingBatch ? 'seeking' : 'probing';
 }
 
 function zeroCounts(): Record<WaitingReason, number> {

@@ -133,11 +133,7 @@ function tasksBecameEligible(s: SchedulerState, job: Job, stage: Stage, tasks: n
 
 /** Looks for workers for the waiting tasks of the batch. */
 export function findWorkers(s: SchedulerState, job: Job, ofBatch: Batch, now: Millis): void {
-  // Tasks other than pilots use a separate route until the class of the job is known.
-  const batch =
-    job.estimate.isUndecided && !job.needsCentral
-      ? job.estimate.sample!.nonPilotsOf(ofBatch)
-      : ofBatch.countingBatch;
+  const batch = job.searchingBatch(ofBatch);
   if (batch.waiting === 0 || job.cancelling || mustWait(s, job)) return;
   // Possibly long tasks go only to their probes: seeking workers get tasks known to be short.
   if (maySeekTasks(s, job) && batch === batch.countingBatch) {

@@ -241,6 +241,15 @@ export class Job {
     return by === 'central' || by === 'matching';
   }
 
+  /**
+   * Returns the batch that looks for workers for the tasks of this one. Where central does not, tasks other than pilots use a
+   * separate batch until the class of the job is known.
+   */
+  searchingBatch(of: Batch): Batch {
+    const { isUndecided, sample } = this.estimate;
+    return isUndecided && !this.needsCentral ? sample!.nonPilotsOf(of) : of.countingBatch;
+  }
+
   /** Whether its tasks may go to workers that request any task (`seek`): always, or while central is silent. */
   get maySeek(): boolean {
     const { by } = this.route;
