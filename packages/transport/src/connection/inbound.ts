@@ -143,6 +143,7 @@ export class Inbound {
         else this.#serve();
         break;
       } catch (error) {
+        this.#listener.inboundSocket.close();
         this.#reader.log.warn('', 'reopen', `cannot listen again: ${(error as Error).message}`);
         await delay(REOPEN_PAUSE_MS);
       }

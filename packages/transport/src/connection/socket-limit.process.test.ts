@@ -55,3 +55,38 @@ test('keys that change while no sockets are left are used once there are some', 
     })
     .toBeGreaterThan(1);
 });
+
+test('a process that has no socket left to monitor the one on which it listens again tries again', async () => {
+  const before = generateKeys();
+  const limits = { socketsMax: 60, reconnectIntervalMs: 5, reconnectIntervalMaxMs: 20, logIntervalMs: 1 };
+  const scheduler = await mailboxes.open({
+    keys: keyRing(before.scheduler, 'test'),
+    incarnation: incarnationOf('scheduler', 'a'),
+    limits,
+  });
+  const now = rotate(rotate(rotate(before).files).files).files;
+  const cannotListen = () =>
+    mailboxes.logger.lines.filter(({ message }) => message.startsWith('cannot listen again')).length;
+  // The socket and its monitor leave places for two; while one of them is taken, only the socket can be opened.
+  takeSockets();
+  scheduler.rekey(keyRing(now.scheduler, 'test'));
+  await expect
+    .poll(
+      () => {
+        if (taken.length % 2 === 0) takeSockets();
+        else if (taken.length > 0) taken.pop()!.close();
+        return cannotListen();
+      },
+      { interval: 1 },
+    )
+    .toBeGreaterThan(5);
+  for (const socket of taken.splice(0)) socket.close();
+  const worker = await mailboxes.open({
+    keys: keyRing(now.worker, 'test'),
+    incarnation: incarnationOf('worker', 'b'),
+    limits,
+  });
+  const inbox = new Inbox(scheduler);
+  worker.send(0, worker.directory.intern(`${scheduler.process}/0`), ['after']);
+  await inbox.until(1);
+});

@@ -30,6 +30,8 @@ const LOOP_LATE_MS = 500;
  * those handshakes complete within the timeout. Resolves when the endpoint is free again: ZeroMQ stops listening some
  * time after the socket is closed, and until then the endpoint is in use. (`unbind` would not help: it runs in
  * another thread, in parallel with reads of the socket, which ZeroMQ forbids.)
+ *
+ * @throws ZeroMQ's error, synchronously, if no more sockets are available
  */
 export function watchConnections(
   router: Router,
@@ -63,41 +65,43 @@ export function watchConnections(
     undecided -= suspects;
     for (; suspects > 0; suspects--) rejected.refused('malformed');
   };
-  return new Promise<void>((resolve, reject) => {
-    const onEvent = (event: Event): void => {
-      switch (event.type) {
-        case 'accept':
-          changed(1);
-          undecided++;
-          break;
-        case 'handshake':
-        case 'handshake:error:auth':
-          // The ZAP handler already counted this failure.
-          decided();
-          break;
-        case 'disconnect':
-          if (connections > 0) changed(-1);
-          if (suspects < undecided) {
-            suspects++;
-            if (timer === undefined) countSuspectsIn(handshakeTimeoutMs + EVENTS_LATE_MS);
-          }
-          break;
-        case 'handshake:error:protocol':
-        case 'handshake:error:other':
-          rejected.refused(reasonOf(event));
-          decided();
-          break;
-        case 'close':
-          clearTimeout(timer);
-          changed(-connections);
-          resolve();
-          break;
-        default:
-          break;
-      }
-    };
-    forEachEvent(router, onEvent).then(resolve, reject);
+  let closed: () => void = () => {};
+  const isClosed = new Promise<void>((resolve) => {
+    closed = resolve;
   });
+  const onEvent = (event: Event): void => {
+    switch (event.type) {
+      case 'accept':
+        changed(1);
+        undecided++;
+        break;
+      case 'handshake':
+      case 'handshake:error:auth':
+        // The ZAP handler already counted this failure.
+        decided();
+        break;
+      case 'disconnect':
+        if (connections > 0) changed(-1);
+        if (suspects < undecided) {
+          suspects++;
+          if (timer === undefined) countSuspectsIn(handshakeTimeoutMs + EVENTS_LATE_MS);
+        }
+        break;
+      case 'handshake:error:protocol':
+      case 'handshake:error:other':
+        rejected.refused(reasonOf(event));
+        decided();
+        break;
+      case 'close':
+        clearTimeout(timer);
+        changed(-connections);
+        closed();
+        break;
+      default:
+        break;
+    }
+  };
+  return Promise.race([isClosed, forEachEvent(router, onEvent)]);
 }
 
 function reasonOf(event: Event): RejectionReason {

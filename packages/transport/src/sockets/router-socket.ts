@@ -23,7 +23,11 @@ export interface InboundSocket {
   send(routingId: string, frame: Buffer): Promise<void>;
   /** @param lingerMs how long ZeroMQ may send queued frames */
   close(lingerMs?: number): void;
-  /** Reads until the socket is closed. Resolves when the endpoint is free again. */
+  /**
+   * Reads until the socket is closed. Resolves when the endpoint is free again.
+   *
+   * @throws ZeroMQ's error, synchronously, if it cannot be monitored because no more sockets are available
+   */
   serve(reader: SocketReader): Promise<void>;
 }
 
@@ -50,7 +54,8 @@ export class RouterSocket implements InboundSocket {
   }
 
   serve({ receiver, limits, counters, rejected, log, reading }: SocketReader): Promise<void> {
+    const freed = watchConnections(this.#router, limits, counters, rejected, reading);
     void receive(this.#router, receiver, limits, log, reading);
-    return watchConnections(this.#router, limits, counters, rejected, reading);
+    return freed;
   }
 }
