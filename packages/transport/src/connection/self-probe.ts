@@ -38,13 +38,14 @@ export async function probeSelf(probe: SelfProbe): Promise<ReachedProcess> {
 
 async function probeBy(way: DialOption, probe: SelfProbe): Promise<ReachedProcess> {
   const { endpoint, limits } = probe;
-  const socket = new Dealer(dealerOptions(limits, way, false));
+  let socket: Dealer | undefined;
   let isConnected = false;
-  void forEachEvent(socket, ({ type }) => {
-    if (type === 'handshake') isConnected = true;
-    if (type === 'disconnect') isConnected = false;
-  });
   try {
+    socket = new Dealer(dealerOptions(limits, way, false));
+    void forEachEvent(socket, ({ type }) => {
+      if (type === 'handshake') isConnected = true;
+      if (type === 'disconnect') isConnected = false;
+    });
     const at = hasHostName(parseEndpoint(endpoint)) ? await resolveEndpoint(endpoint) : endpoint;
     socket.ipv6 = at.includes('[');
     socket.connect(at);
@@ -57,10 +58,10 @@ async function probeBy(way: DialOption, probe: SelfProbe): Promise<ReachedProces
     }
     return undefined;
   } catch {
-    // A name that cannot be resolved does not lead to another process.
+    // A name that cannot be resolved, or a lack of sockets, does not show another process.
     return undefined;
   } finally {
-    socket.close();
+    socket?.close();
   }
 }
 

@@ -1,7 +1,12 @@
 import { afterEach, expect, test } from 'vitest';
-import { Dealer } from 'zeromq';
+import { Dealer, Router } from 'zeromq';
+import { newCounters } from '../counters.js';
 import { incarnationOf } from '../identity/party-name.js';
 import { generateKeys, keyRing, rotate } from '../keys/index.js';
+import { DEFAULT_LIMITS } from '../limits.js';
+import { ThrottledLog } from '../log.js';
+import { RejectedConnections } from '../sockets/rejected-connections.js';
+import { RouterSocket } from '../sockets/router-socket.js';
 import { Inbox, Mailboxes } from './testing.fixture.js';
 
 // A separate process: the limit applies to the ZeroMQ context, of which a process has one.
@@ -56,37 +61,29 @@ test('keys that change while no sockets are left are used once there are some', 
     .toBeGreaterThan(1);
 });
 
-test('a process that has no socket left to monitor the one on which it listens again tries again', async () => {
-  const before = generateKeys();
-  const limits = { socketsMax: 60, reconnectIntervalMs: 5, reconnectIntervalMaxMs: 20, logIntervalMs: 1 };
-  const scheduler = await mailboxes.open({
-    keys: keyRing(before.scheduler, 'test'),
-    incarnation: incarnationOf('scheduler', 'a'),
-    limits,
-  });
-  const now = rotate(rotate(rotate(before).files).files).files;
-  const cannotListen = () =>
-    mailboxes.logger.lines.filter(({ message }) => message.startsWith('cannot listen again')).length;
-  // The socket and its monitor leave places for two; while one of them is taken, only the socket can be opened.
+test('a listening socket reports at once that no socket is left to monitor it', async () => {
+  const { logger } = mailboxes;
+  const counters = newCounters();
+  // The mailbox sets the limit of sockets.
+  await mailboxes.open({ limits: { socketsMax: 60 } });
+  const router = new Router({ linger: 0 });
   takeSockets();
-  scheduler.rekey(keyRing(now.scheduler, 'test'));
-  await expect
-    .poll(
-      () => {
-        if (taken.length % 2 === 0) takeSockets();
-        else if (taken.length > 0) taken.pop()!.close();
-        return cannotListen();
-      },
-      { interval: 1 },
-    )
-    .toBeGreaterThan(5);
-  for (const socket of taken.splice(0)) socket.close();
-  const worker = await mailboxes.open({
-    keys: keyRing(now.worker, 'test'),
-    incarnation: incarnationOf('worker', 'b'),
-    limits,
-  });
-  const inbox = new Inbox(scheduler);
-  worker.send(0, worker.directory.intern(`${scheduler.process}/0`), ['after']);
-  await inbox.until(1);
+  const reader = {
+    receiver: () => 0,
+    limits: DEFAULT_LIMITS,
+    counters,
+    rejected: new RejectedConnections(counters, logger, 60_000),
+    log: new ThrottledLog(logger, 0),
+    reading: { isIdle: false },
+  };
+  expect(() => new RouterSocket(router).serve(reader)).toThrow('Too many open');
+  router.close();
+});
+
+test('a process that has no socket left to check its own address finds no other process there', async () => {
+  const mailbox = await mailboxes.open({ limits: { socketsMax: 60 } });
+  takeSockets();
+  expect(await mailbox.probeOwnAddress()).toBeUndefined();
+  taken.pop()!.close();
+  await expect.poll(() => mailbox.probeOwnAddress()).toBeUndefined();
 });
