@@ -100,7 +100,7 @@ export const RETENTION_OPTIONS = {
     setting: true,
     default: 10_000,
     describe:
-      'number of ended jobs that each scheduler keeps; it deletes the oldest first, but none within ten minutes of its end',
+      'number of ended jobs that each scheduler keeps; beyond it, the users with the most lose their oldest, but none within ten minutes of its end',
   },
 } as const satisfies OptionSpecs;
 

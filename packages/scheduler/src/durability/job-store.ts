@@ -1,6 +1,7 @@
 import {
   type Address,
   invariant,
+  JOB_STATES,
   type JobNumber,
   type JobState,
   LIMITS,
@@ -33,6 +34,8 @@ const ARCHIVED_JOB_BYTES_MAX = 128 * 1024;
 const CACHED_JOBS_MAX = 8;
 /** Maximum number of tombstones that expire at a time. After a restart, all of them may be due at once. */
 const EXPIRED_MAX = 1_000;
+/** Minimum time between searches for ended jobs beyond the limit on their number: each search visits all users. */
+const SEARCH_INTERVAL_MS: Millis = 1_000;
 /** Ended jobs are archived until the others take this fraction of the limit. Archiving many at once amortizes the scan. */
 const ARCHIVE_TARGET = 0.5;
 /** Jobs are evicted until the others take this fraction of the limit. Evicting many at once amortizes the scan. */
@@ -71,7 +74,8 @@ interface JobStoreOptions {
  * | is archived: it ended earlier, and can be read | `#index`, and `#cached` after a use | a tombstone | all | its tombstone has a hash |
  * | was evicted, because memory ran short | `#index` | a tombstone | all | its tombstone |
  *
- * - The number of ended jobs is limited, but a job that ended less than `LIMITS.endedAgeMinMs` ago is kept.
+ * - The number of ended jobs is limited: the users with the most lose their oldest. But a job that ended less than
+ *   `LIMITS.endedAgeMinMs` ago is kept.
  * - If the journal can be read, most ended jobs are archived: they stay only in the journal, and are read on demand.
  * - If memory still runs short, jobs are evicted earlier, starting with the user whose jobs take the most memory. Their
  *   tombstones keep their keys and final states.
@@ -89,6 +93,8 @@ export class JobStore {
   readonly #ended = new EndedJobs();
   /** Tombstones of archived and evicted jobs, roughly in the order in which the jobs ended. */
   readonly #index: Tombstones;
+  /** Numbers of each user's ended jobs that can be queried, in the order in which they ended. */
+  readonly #endedByUser = new Map<string | undefined, Set<JobNumber>>();
   /** Memory of the ended jobs that can be archived. */
   #archivableBytes = 0;
   readonly #readJob: ReadJob | undefined;
@@ -106,6 +112,8 @@ export class JobStore {
   #nextNumber: number;
   /** No job expires before this time. */
   #noExpiryBefore: Millis = Number.NEGATIVE_INFINITY;
+  /** No search for ended jobs beyond the limit on their number before this time. */
+  #noSearchBefore: Millis = Number.NEGATIVE_INFINITY;
 
   constructor({ config, lastJob, shares, records, random, readJob, outputStore }: JobStoreOptions) {
     const { tag, endedJobsMax, endedJobsKeepMs = Number.POSITIVE_INFINITY, logBytesMax } = config;
@@ -239,6 +247,7 @@ export class JobStore {
       this.#index.remove(number);
       this.#cached.delete(number);
     }
+    this.#uncountEnded(number, job.spec.user);
     reopen();
     this.#activate(job);
     if (key !== undefined) this.#byKey.set(key, job);
@@ -250,7 +259,10 @@ export class JobStore {
     if (this.#active.has(number)) {
       this.#deactivate(job);
       this.#sizes.add(job, { active: -job.bytes.total });
-    } else this.#removeEnded(job);
+    } else {
+      this.#removeEnded(job);
+      this.#uncountEnded(number, job.spec.user);
+    }
     this.logs.delete(number);
     this.#freeKey(job);
     this.#sizes.deleteRecords(job.spec.user, job.bytes.journal);
@@ -298,6 +310,13 @@ export class JobStore {
   sortEnded(): void {
     this.#ended.sort();
     this.#index.sort();
+    this.#endedByUser.clear();
+    const inMemory = Array.from(this.#ended.values(), ({ number, spec, times }) => {
+      return { number, user: spec.user, endedAt: times.endedAt! };
+    });
+    const all = [...inMemory, ...this.#index.newestFirst(JOB_STATES)];
+    all.sort((one, other) => one.endedAt - other.endedAt || one.number - other.number);
+    for (const { number, user } of all) this.#countEnded(number, user);
   }
 
   /** Updates the estimated memory of a job whose results have changed. */
@@ -448,8 +467,22 @@ export class JobStore {
     this.updateBytes(job);
     this.#deactivate(job);
     this.#ended.add(job);
+    this.#countEnded(job.number, job.spec.user);
     this.#sizes.add(job, { active: -job.bytes.total, ended: job.bytes.total });
     if (this.#isArchivable(job)) this.#archivableBytes += job.bytes.total;
+  }
+
+  #countEnded(number: JobNumber, user: string | undefined): void {
+    const numbers = this.#endedByUser.get(user);
+    if (numbers === undefined) this.#endedByUser.set(user, new Set([number]));
+    else numbers.add(number);
+  }
+
+  /** Called when an ended job is deleted, evicted or becomes active again. */
+  #uncountEnded(number: JobNumber, user: string | undefined): void {
+    const numbers = this.#endedByUser.get(user);
+    numbers?.delete(number);
+    if (numbers?.size === 0) this.#endedByUser.delete(user);
   }
 
   /** Adds the job to the active ones, which count its memory. */
@@ -488,7 +521,10 @@ export class JobStore {
 
   /** Removes ended jobs beyond the limits on age, number and memory. */
   evictOld(now: Millis): void {
-    if (now >= this.#noExpiryBefore) this.#deleteExpired(now);
+    if (now >= this.#noExpiryBefore) {
+      this.#deleteExpired(now);
+      if (now >= this.#noSearchBefore) this.#deleteBeyondLimit(now);
+    }
     this.#keepWithinShares(now);
   }
 
@@ -513,23 +549,49 @@ export class JobStore {
 
   #deleteExpired(now: Millis): void {
     const keepMs = this.#keepMs;
-    const isOld = (endedAt: Millis): boolean => {
-      const age = now - endedAt;
-      return age > keepMs || (this.#endedCount > this.#endedJobsMax && age > LIMITS.endedAgeMinMs);
-    };
-    this.#deleteTombstones('archived', isOld, now);
+    this.#deleteTombstones('archived', now - keepMs, now);
     for (
       let job = this.#ended.first;
-      job !== undefined && isOld(job.times.endedAt!);
+      job !== undefined && now - job.times.endedAt! > keepMs;
       job = this.#ended.first
-    ) {
-      this.#removeEnded(job);
-      this.#freeKey(job);
-      this.#sizes.deleteRecords(job.spec.user, job.bytes.journal);
-      this.#deleteRecords(job.number, now, job.times.endedAt!);
+    )
+      this.#deleteEnded(job, now);
+    this.#deleteTombstones('evicted', now - Math.min(keepMs, LIMITS.endedAgeMinMs), now);
+  }
+
+  /** Reduces the ended jobs to the limit on their number: deletes the oldest of the users with the most. */
+  #deleteBeyondLimit(now: Millis): void {
+    const excess = this.#endedCount - this.#endedJobsMax;
+    if (excess <= 0) return;
+    let left = Math.min(excess, EXPIRED_MAX);
+    // Counts jobs instead of bytes.
+    const users = Array.from(this.#endedByUser, ([user, numbers]) => ({
+      user,
+      numbers,
+      bytes: numbers.size,
+    }));
+    evictFairly(users, excess, ({ numbers }, over) => {
+      const deleted = this.#deleteOldest(numbers, Math.min(Math.ceil(over), left), now);
+      left -= deleted;
+      return deleted;
+    });
+    const isDone = left > 0 || excess <= EXPIRED_MAX;
+    if (isDone) this.#noSearchBefore = now + SEARCH_INTERVAL_MS;
+  }
+
+  /** Deletes up to `count` jobs that ended long enough ago. @returns how many */
+  #deleteOldest(numbers: Iterable<JobNumber>, count: number, now: Millis): number {
+    let deleted = 0;
+    for (const number of numbers) {
+      const job = this.#ended.get(number);
+      const tombstone = job === undefined ? this.#index.byNumber(number) : undefined;
+      const age = now - (job?.times ?? tombstone!).endedAt!;
+      if (deleted === count || age <= LIMITS.endedAgeMinMs) break;
+      if (job !== undefined) this.#deleteEnded(job, now);
+      else this.#deleteTombstone(tombstone!, now);
+      deleted++;
     }
-    const evictedMs = Math.min(keepMs, LIMITS.endedAgeMinMs);
-    this.#deleteTombstones('evicted', (endedAt) => now - endedAt > evictedMs, now);
+    return deleted;
   }
 
   /**
@@ -549,6 +611,7 @@ export class JobStore {
     }));
     const drop = ({ job }: { job: Job }): number => {
       this.#removeEnded(job);
+      this.#uncountEnded(job.number, job.spec.user);
       this.logs.delete(job.number);
       this.#keepTombstone(job, 'evicted', now);
       return job.bytes.total;
@@ -574,16 +637,31 @@ export class JobStore {
     });
   }
 
-  #deleteTombstones(kind: TombstoneKind, isOld: (endedAt: Millis) => boolean, now: Millis): void {
+  /** Deletes tombstones of jobs that ended before this time. */
+  #deleteTombstones(kind: TombstoneKind, endedBefore: Millis, now: Millis): void {
     for (let left = EXPIRED_MAX; left > 0; left--) {
       const tombstone = this.#index.first(kind);
-      if (tombstone === undefined || !isOld(tombstone.endedAt)) return;
-      const { number, user, bytes, endedAt } = tombstone;
-      this.#sizes.deleteRecords(user, bytes);
-      this.#index.remove(number);
-      this.#cached.delete(number);
-      this.#deleteRecords(number, now, endedAt);
+      if (tombstone === undefined || tombstone.endedAt >= endedBefore) return;
+      this.#deleteTombstone(tombstone, now);
     }
+  }
+
+  #deleteTombstone({ number, user, bytes, endedAt }: Tombstone, now: Millis): void {
+    this.#index.remove(number);
+    this.#cached.delete(number);
+    this.#uncountEnded(number, user);
+    this.#sizes.deleteRecords(user, bytes);
+    this.#deleteRecords(number, now, endedAt);
+  }
+
+  /** Deletes an ended job that is in memory. */
+  #deleteEnded(job: Job, now: Millis): void {
+    const { number, spec, bytes, times } = job;
+    this.#removeEnded(job);
+    this.#freeKey(job);
+    this.#uncountEnded(number, spec.user);
+    this.#sizes.deleteRecords(spec.user, bytes.journal);
+    this.#deleteRecords(number, now, times.endedAt!);
   }
 
   /** Removes an ended job from memory. */

@@ -189,8 +189,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'forgotten-too-soon',
     what: 'a job that has just ended is evicted with its key and results',
     file: 'scheduler/durability/job-store',
-    find: 'this.#endedCount > this.#endedJobsMax && age > LIMITS.endedAgeMinMs',
-    replace: 'this.#endedCount > this.#endedJobsMax && age >= 0 * LIMITS.endedAgeMinMs',
+    find: 'age <= LIMITS.endedAgeMinMs',
+    replace: 'age < 0 * LIMITS.endedAgeMinMs',
   },
   {
     name: 'abandoned-run-continues',
