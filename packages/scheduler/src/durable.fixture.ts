@@ -3,6 +3,7 @@ import {
   COMPLETED,
   type JobInput,
   type JobRecord,
+  LIVE_TIMINGS,
   type Message,
   type MessageOf,
   type Outcome,
@@ -64,6 +65,16 @@ export class DurableBench {
     this.receive(CENTRAL, welcome());
     this.members();
     this.take();
+  }
+
+  /** Advances the time with heartbeats, since the scheduler takes a jump for a suspension. */
+  pass(ms: number): void {
+    const ack = { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true } as const;
+    for (const until = this.now + ms; this.now < until; ) {
+      this.now = Math.min(this.now + LIVE_TIMINGS.heartbeatMs, until);
+      this.scheduler.wake('heartbeat', 0, this.now);
+      this.receive(CENTRAL, { ...ack, waiting: undefined });
+    }
   }
 
   receive(from: Address, message: Message): void {

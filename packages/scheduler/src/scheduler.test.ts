@@ -315,7 +315,7 @@ describe('clients', () => {
     expect(bench.request(submit)).toMatchObject({ type: 'refused', code: 'impossible-demand' });
     // Central may not have reported the worker that has it yet.
     expect(bench.request(submit)).toMatchObject({ retryMs: 500 });
-    bench.now += LIVE_TIMINGS.leaseMs;
+    bench.pass(leaseMs);
     expect(bench.request(submit)).toMatchObject({ code: 'impossible-demand', retryMs: undefined });
     const endless = { ...spec, demand: { memory: '1e400' } };
     expect(bench.request({ ...submit, request: 2, spec: endless })).toMatchObject({
@@ -327,7 +327,7 @@ describe('clients', () => {
   test('a repeated submission is refused again, even if a worker for it has joined meanwhile', () => {
     const bench = new Bench();
     bench.members(W1);
-    bench.now += LIVE_TIMINGS.leaseMs;
+    bench.pass(leaseMs);
     const spec = { demand: { memory: 8 }, tasks: [{ sleep: 1 }] };
     const submit = { type: 'submit', request: 1, key: 'a', spec } as const;
     const refusal = bench.request(submit);
@@ -548,6 +548,39 @@ describe('clients', () => {
       part: undefined,
     });
     expect(submit('ada', 60)).toMatchObject({ type: 'accepted' });
+  });
+
+  test('after a long suspension, only submissions that clients repeat are accepted', () => {
+    const bench = new Bench();
+    bench.members(W1);
+    const submit = (key: string) =>
+      bench.request({ type: 'submit', request: 1, key, spec: { tasks: [{ sleep: 1 }] } });
+    const beat = (at: number) => {
+      bench.now = at;
+      bench.scheduler.wake('heartbeat', 0, at);
+    };
+    beat(heartbeatMs);
+    expect(submit('before')).toMatchObject({ type: 'accepted' });
+    // Its client may have asked another scheduler, which central has recommended since.
+    const resumedAt = heartbeatMs + leaseMs;
+    bench.now = resumedAt;
+    const refused = {
+      code: 'not-ready',
+      message: 'this scheduler has just continued after a suspension',
+      retryMs: undefined,
+    };
+    expect(submit('stale')).toMatchObject(refused);
+    expect(submit('before')).toMatchObject({ type: 'accepted' });
+    bench.receive(CENTRAL, welcome());
+    expect(submit('stale')).toMatchObject(refused);
+    beat(resumedAt);
+    expect(submit('stale')).toMatchObject(refused);
+    bench.now = resumedAt + heartbeatMs;
+    expect(submit('stale')).toMatchObject({ type: 'accepted' });
+    beat(resumedAt + heartbeatMs);
+    // Short delays, of a busy machine, refuse nothing.
+    bench.now += heartbeatMs + leaseMs / 2;
+    expect(submit('later')).toMatchObject({ type: 'accepted' });
   });
 
   test('while central is silent, a user has this scheduler’s part of a limit, and all of it once central is back', () => {

@@ -29,6 +29,8 @@ export class Cluster {
   #lastSeenAt: Millis = 0;
   /** When the next heartbeat is due; much later, this process has been suspended. */
   #heartbeatDueAt: Millis = Number.POSITIVE_INFINITY;
+  /** When this process last continued after a suspension for which central may have given it up. */
+  #resumedAt: Millis = Number.NEGATIVE_INFINITY;
   #hasEnlisted = false;
   #draining = false;
   /** Whether the connection to central broke after the last welcome. */
@@ -122,6 +124,7 @@ export class Cluster {
   welcomed(from: Address, { settings }: MessageOf<'welcome'>, now: Millis): boolean {
     const isNew = this.#central !== from;
     if (isNew && this.#central !== NOBODY) this.members.centralChanged();
+    this.#noteSuspension(now);
     this.#central = from;
     this.#isDisconnected = false;
     this.#settings = settings;
@@ -197,6 +200,24 @@ export class Cluster {
     return lateMs > this.timings.heartbeatMs ? lateMs : 0;
   }
 
+  /** As long as central waits before it doubts its own leases. */
+  #wasLongSuspended(now: Millis): boolean {
+    return this.#suspendedMs(now) > this.timings.leaseMs / 2;
+  }
+
+  /** Must precede each change of the time of the next heartbeat. */
+  #noteSuspension(now: Millis): void {
+    if (this.#wasLongSuspended(now)) this.#resumedAt = now;
+  }
+
+  /**
+   * Whether requests may arrive that were sent before or during a suspension for which central may have given this scheduler
+   * up, so that their clients have asked another one. One heartbeat after it, all of them have been read.
+   */
+  mayReadStaleRequests(now: Millis): boolean {
+    return this.#wasLongSuspended(now) || now - this.#resumedAt < this.timings.heartbeatMs;
+  }
+
   /**
    * Marks a worker as unoccupied while central is silent and publishes no bitmap. No long task starts
    * meanwhile.
@@ -248,6 +269,7 @@ export class Cluster {
   heartbeat(activeJobs: number, waitingTasks: () => number, now: Millis): void {
     const { heartbeatMs, leaseMs } = this.timings;
     this.#lastSeenAt += this.#suspendedMs(now);
+    this.#noteSuspension(now);
     this.#heartbeatDueAt = Number.POSITIVE_INFINITY;
     if (this.#central === NOBODY) return this.#retryEnlist(now);
     if (leaseMs > 0 && now - this.#lastSeenAt > leaseMs) return this.restartEnlisting(now);

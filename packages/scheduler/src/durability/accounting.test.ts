@@ -357,6 +357,7 @@ test('many job names do not grow the account without limit', () => {
     there.submit({ user: 'ann', name: `n${at}`, tasks: [{ sleep: 1 }] }, `k${at}`);
     there.commit();
     run(there, at, 1_000);
+    there.scheduler.wake('heartbeat', 0, there.now);
   }
   const rows = usage(there, ['user', 'name', 'day']);
   expect(rows.length).toBe(201);

@@ -392,7 +392,7 @@ test('a job whose results were dropped under memory pressure reports that', () =
     bench.submit({ tasks: { count: 2_200, run: { sleep: 1 } } }, `k${job}`);
     bench.receive(CLIENT, { type: 'cancelJob', request: 2, id: `s-${job}` });
     bench.commit();
-    bench.now = 42_000;
+    bench.pass(42_000 - bench.now);
   }
   bench.take();
   bench.receive(CLIENT, { type: 'describeJob', request: 3, id: 's-1', spec: false });

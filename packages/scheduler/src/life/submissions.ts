@@ -83,7 +83,7 @@ function trySubmit(
   const asked = userInRequest(message.spec);
   if (owner !== undefined && asked !== undefined && asked !== owner) return otherUser(owner, asked);
   const user = owner ?? asked;
-  const known = knownOrRefused(s, key, user, parentInRequest(message.spec));
+  const known = knownOrRefused(s, key, user, parentInRequest(message.spec), now);
   if (known !== undefined && !(known instanceof Job)) return known;
   // Recognizes a repeated request without parsing the job, which is slow for large jobs.
   if (known?.client.submitter === from && known.client.submission === message.request)
@@ -234,6 +234,7 @@ function knownOrRefused(
   key: string,
   user: string | undefined,
   parent: string | undefined,
+  now: Millis,
 ): Job | Accepted | Refusal | undefined {
   // Jobs of an earlier incarnation can be queried before there is a policy for new ones.
   if (!s.cluster.isReady) return NOT_READY;
@@ -247,6 +248,8 @@ function knownOrRefused(
   if (s.jobs.isKeyOfNotLoadedJob(key, user))
     return { ...NOT_LOADED, message: `the job with this key ${NOT_LOADED.message}` };
   if (s.cluster.isDraining || s.config.adopted === true) return DRAINING;
+  // A client that still waits repeats its request. One that has gone to another scheduler does not.
+  if (s.cluster.mayReadStaleRequests(now)) return JUST_RESUMED;
   if (s.ledger.refusal !== undefined) return s.ledger.refusal;
   return (s.ledger.isShared ? undefined : s.keys.refusal(key)) ?? s.overload.refusal(user, parent);
 }
@@ -358,6 +361,12 @@ function retryKeyConflict(key: string, job: string): Refusal {
     isRevocable: true,
   };
 }
+
+const JUST_RESUMED: Refusal = {
+  code: 'not-ready',
+  message: 'this scheduler has just continued after a suspension',
+  hint: 'try again in a moment',
+};
 
 const ROSTER_RETRY_MS = 500;
 
