@@ -94,6 +94,7 @@ export async function cancelJobs(session: Session, options: CancelJobsOptions): 
       'select by user, name or state, or set all, or list ids',
     );
   const schedulers = await someSchedulers(session, options);
+  const missing = ids === undefined ? session.roster.missing : [];
   const orders =
     ids === undefined ? schedulers.map((to) => ({ to, ids })) : await byOwner(session, ids, options);
   const settled = await Promise.allSettled(orders.map((order) => cancelAt(session, order, options)));
@@ -109,7 +110,7 @@ export async function cancelJobs(session: Session, options: CancelJobsOptions): 
   });
   const first = settled[0];
   if (silent.length === orders.length && first?.status === 'rejected') throw first.reason;
-  return { ...sums, silent: [...silent, ...(ids === undefined ? session.roster.missing : [])], ids: found };
+  return { ...sums, silent: [...silent, ...missing], ids: found };
 }
 
 interface CancelOrder {

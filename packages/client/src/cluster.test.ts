@@ -99,6 +99,38 @@ describe('the jobs of a cluster', () => {
     expect((await cluster.jobs()).silent).toEqual(missing);
   });
 
+  test('name a disconnected scheduler only until it is back, and ask central once per second', async () => {
+    await using fake = await FakeCluster.start(2, (index) => listing([summary(`t${index}-1`)]));
+    fake.listed = [0];
+    fake.away = [1];
+    await using cluster = await fake.connect({ rosterPauseMs: 1_000 });
+    const startedAt = performance.now();
+    let isBackAt = Number.POSITIVE_INFINITY;
+    for (;;) {
+      const { jobs, silent } = await cluster.jobs();
+      expect(jobs.length + silent.length).toBe(2);
+      if (silent.length === 0) break;
+      expect(performance.now() - isBackAt).toBeLessThan(5_000);
+      if (isBackAt === Number.POSITIVE_INFINITY && performance.now() - startedAt > 1_500) {
+        fake.listed = [0, 1];
+        fake.away = [];
+        isBackAt = performance.now();
+      }
+    }
+    const seconds = (performance.now() - startedAt) / 1_000;
+    expect(fake.central.of('findSchedulers').length).toBeLessThanOrEqual(2 + seconds);
+  });
+
+  test('look for the new address of a scheduler that is silent', async () => {
+    const lists: Script[] = [listing([summary('t0-1')]), () => {}, listing([summary('t2-1')])];
+    await using fake = await FakeCluster.start(3, (index) => lists[index]!);
+    fake.listed = [0, 1];
+    await using cluster = await fake.connect({ pollTimeoutMs: 500, retryMs: 100 });
+    fake.listed = [0, 2];
+    expect((await cluster.jobs()).silent).toHaveLength(1);
+    await expect.poll(() => cluster.jobs(), { timeout: 10_000 }).toMatchObject({ silent: [], total: 2 });
+  });
+
   test('lack those of a silent scheduler, and say so', async () => {
     const lists: Script[] = [listing([summary('t0-1')]), () => {}];
     await using fake = await FakeCluster.start(2, (index) => lists[index]!);

@@ -194,6 +194,23 @@ test('jobs of a list are cancelled at their owners, and ids of nobody are ignore
   expect(fake.schedulers[1]!.of('cancelJobs')).toMatchObject([{ ids: ['t1-7'] }]);
 });
 
+test('a scheduler that returns while the jobs of others are cancelled is named as silent', async () => {
+  await using fake = await FakeCluster.start(2, () => (message, { answer }) => {
+    if (message.type !== 'cancelJobs') return;
+    // The client learns meanwhile that it is back.
+    void fake.central.waitFor('findSchedulers', 2).then(() => {
+      setTimeout(() => answer({ jobs: 1, waiting: 0, running: 1, ids: ['t0-1'] }), 100);
+    });
+  });
+  fake.listed = [0];
+  fake.away = [1];
+  await using cluster = await fake.connect({ rosterPauseMs: 0.001 });
+  fake.listed = [0, 1];
+  fake.away = [];
+  const title = `scheduler s1 at ${fake.schedulers[1]!.endpoint}`;
+  expect(await cluster.cancelJobs({ all: true })).toMatchObject({ jobs: 1, silent: [title] });
+});
+
 describe('waiting for a job', () => {
   test('returns its outcome and when it arrived', async () => {
     await using fake = await withOwner(ending(detail('t0-1', 'failed')));

@@ -19,7 +19,10 @@ export interface ClientTimings {
   readonly retryMaxMs: Millis;
   /** Keep-alive interval of a watch. The owner drops watches that were silent for 60 s. */
   readonly renewMs: Millis;
-  /** An older list of schedulers is refreshed in the background while it is used. */
+  /**
+   * An older list of schedulers is refreshed in the background while it is used; a list that lacks schedulers, after
+   * `rosterPauseMs`.
+   */
   readonly rosterAgeMaxMs: Millis;
   /** Interval between background refreshes of the roster. */
   readonly rosterPauseMs: Millis;

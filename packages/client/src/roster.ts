@@ -198,9 +198,11 @@ export class Roster {
     return { onSilence: () => this.refreshSoon(), refresh: () => this.refresh() };
   }
 
-  /** Refreshes an old list in the background. */
+  /** Refreshes an old list in the background, and sooner if it lacks schedulers, which may be back. */
   keepFresh(): void {
-    if (performance.now() - this.#updatedAt > this.#timings.rosterAgeMaxMs) this.refreshSoon();
+    const { rosterAgeMaxMs, rosterPauseMs } = this.#timings;
+    const ageMaxMs = this.missing.length > 0 ? Math.min(rosterPauseMs, rosterAgeMaxMs) : rosterAgeMaxMs;
+    if (performance.now() - this.#updatedAt > ageMaxMs) this.refreshSoon();
   }
 
   /** Returns the schedulers known to central, and refreshes the list. @throws UnreachableError */

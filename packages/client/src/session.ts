@@ -76,7 +76,7 @@ interface Polled<D, V> {
 export async function poll<Q extends Question, D extends Destination>(
   { requests, timings }: Session,
   everyone: readonly D[],
-  order: Ask<Q>,
+  order: Ask<Q> & Pick<Order<Q>, 'onSilence'>,
   { signal }: CallOptions,
 ): Promise<Polled<D, Answer<Q>['value']>> {
   const timeoutMs = timings.pollTimeoutMs;
@@ -105,8 +105,18 @@ export async function askSchedulers<Q extends Question>(
   order: Ask<Q>,
   options: CallOptions,
 ): Promise<{ readonly answers: readonly Answer<Q>['value'][]; readonly silent: readonly string[] }> {
-  const { answered, silent } = await poll(session, await someSchedulers(session, options), order, options);
-  return { answers: answered.map(([, value]) => value), silent: [...silent, ...session.roster.missing] };
+  const { roster } = session;
+  const asked = await someSchedulers(session, options);
+  // Read before the answers arrive: a scheduler that the list gains meanwhile is not asked.
+  const { missing } = roster;
+  const { onSilence } = roster.upkeep;
+  const { answered, silent } = await poll<Q, KnownScheduler>(
+    session,
+    asked,
+    { ...order, onSilence },
+    options,
+  );
+  return { answers: answered.map(([, value]) => value), silent: [...silent, ...missing] };
 }
 
 /** Sends a request to the scheduler that owns a job, which is looked up again when it does not answer. */
