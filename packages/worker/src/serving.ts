@@ -156,6 +156,8 @@ function run(w: WorkerParts, slot: number, owner: Address, message: MessageOf<'r
   w.slots.run(slot, owner, message, now);
   w.stealing?.foundWork();
   w.finder?.started();
+  // Without leases, in simulations, workers do not become bad, and creating this would take memory.
+  if (w.timings.leaseMs > 0) w.health.ran(slot, message.user);
   if (entry.placed !== undefined) notifyCentral(w, 'placementStarted', owner, message);
   if (message.gang !== undefined) return holdMember(w, slot, message, now);
   w.env.execute(slot, message, w.slots.gpusOf(slot), entry.demand, w.slots.matchAt(slot));
@@ -238,7 +240,7 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   if (slots.timeoutOf(slot) !== undefined) w.env.clearTimer('taskTimeout', slot);
   if (slots.printedBy(slot) !== undefined) w.env.clearTimer('output', slot);
   const wasAlone = existingHealth?.endAlone(slot) === true;
-  if (outcome.kind === 'completed') existingHealth?.completed();
+  if (outcome.kind === 'completed') existingHealth?.completed(slot, now);
   else if (w.health.ended(outcome, now)) giveBackAll(w);
 
   const isAnnounced = takePrediction(w, slot);

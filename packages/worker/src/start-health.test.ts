@@ -26,7 +26,12 @@ function bench() {
     now += ms;
     return health.wake(now);
   };
-  return { health, said, pausesMs, ended, pass };
+  const unfit = (user?: string) => health.unfit({ reason: 'tasks fail here', user }, now);
+  const completes = (user?: string) => {
+    health.ran(0, user);
+    health.completed(0, now);
+  };
+  return { health, said, pausesMs, ended, pass, unfit, completes };
 }
 
 test('a worker whose system fails all starts quarantines itself, for twice as long each time', () => {
@@ -57,31 +62,88 @@ test('a missing program or file of a task does not quarantine the worker', () =>
 });
 
 test('a worker that fails tasks that complete elsewhere is quarantined longer each time, until one completes', () => {
-  const { health, said, pausesMs, pass } = bench();
+  const { health, said, pausesMs, pass, unfit, completes } = bench();
   for (let time = 0; time < 10; time++) {
-    expect(health.unfit('tasks fail here', time * 1e6)).toBe(true);
-    expect(health.unfit('tasks fail here', time * 1e6)).toBe(false);
+    expect(unfit()).toBe(true);
+    expect(unfit()).toBe(false);
     health.started();
     pass(1e6);
   }
   expect(said[0]).toBe('tasks fail here');
   expect(pausesMs.slice(0, 3)).toEqual([5_000, 10_000, 20_000]);
   expect(pausesMs.at(-1)).toBe(5 * 60_000);
-  health.completed();
-  health.unfit('tasks fail here', 10e6);
+  completes();
+  unfit();
   expect(pausesMs.at(-1)).toBe(5_000);
 });
 
+test('the evidence of one user counts in full if no other user has completed a task there', () => {
+  const { pausesMs, pass, unfit, completes } = bench();
+  completes('ann');
+  for (let time = 0; time < 10; time++) {
+    expect(unfit('ann')).toBe(true);
+    pass(pausesMs.at(-1)!);
+  }
+  expect(pausesMs.slice(0, 3)).toEqual([5_000, 10_000, 20_000]);
+  expect(pausesMs.at(-1)).toBe(5 * 60_000);
+});
+
+test('the evidence of one user does not keep a worker from others who completed tasks there in the last minute', () => {
+  const { health, pass, unfit, completes } = bench();
+  for (let time = 0; time < 100; time++) {
+    completes(time % 2 === 0 ? 'ann' : undefined);
+    pass(50_000);
+    completes('mallory');
+    for (let again = 0; again < 10; again++) {
+      expect(unfit('mallory')).toBe(false);
+      pass(100);
+    }
+  }
+  expect(health.isQuarantined).toBe(false);
+});
+
+test('the evidence of one user keeps a worker from others for a twelfth of the time since they used it', () => {
+  const { pausesMs, pass, unfit, completes } = bench();
+  completes('ann');
+  let idleMs = 60_000;
+  pass(idleMs);
+  while (idleMs < 10 * 60_000) {
+    expect(unfit('mallory')).toBe(true);
+    expect(pausesMs.at(-1)).toBeLessThanOrEqual(idleMs / 12);
+    idleMs += pausesMs.at(-1)!;
+    pass(pausesMs.at(-1)!);
+  }
+  expect(pausesMs.slice(0, 2)).toEqual([5_000, 5_416]);
+  pass(24 * 60 * 60_000);
+  unfit('mallory');
+  expect(pausesMs.at(-1)).toBe(5 * 60_000);
+});
+
+test('the evidence of two users counts in full until a task of one of them completes there', () => {
+  const { pausesMs, pass, unfit, completes } = bench();
+  const pause = (user: string) => {
+    if (unfit(user)) pass(pausesMs.at(-1)!);
+  };
+  completes('cy');
+  pause('ann');
+  expect(pausesMs).toEqual([]);
+  for (const user of ['bob', 'ann', 'bob']) pause(user);
+  expect(pausesMs).toEqual([5_000, 10_000, 20_000]);
+  completes('bob');
+  pause('ann');
+  expect(pausesMs).toHaveLength(3);
+});
+
 test('a released worker is quarantined for a short time again', () => {
-  const { health, said, pausesMs, pass } = bench();
+  const { health, said, pausesMs, pass, unfit } = bench();
   expect(health.release()).toBe(false);
   for (let time = 0; time < 3; time++) {
-    health.unfit('tasks fail here', time * 1e6);
+    unfit();
     if (time < 2) pass(1e6);
   }
   expect(health.release()).toBe(true);
   expect([health.isQuarantined, said.at(-1)]).toEqual([false, '']);
-  health.unfit('tasks fail here', 2e6);
+  unfit();
   expect(pausesMs).toEqual([5_000, 10_000, 20_000, 5_000]);
 });
 
@@ -123,8 +185,8 @@ test('a worker whose disk is full is quarantined while that is reported, and soo
 });
 
 test('a disk that is full during another quarantine causes one after it', () => {
-  const { health, pass } = bench();
-  health.unfit('tasks fail here', 0);
+  const { health, pass, unfit } = bench();
+  unfit();
   expect(health.diskFull('the disk is full', 1_000)).toBe(false);
   expect(pass(5_000)).toBe(true);
   expect(health.diskFull('the disk is full', 6_000)).toBe(true);

@@ -1,8 +1,10 @@
 import {
   type Environment,
+  type MessageOf,
   type Millis,
   NOBODY,
   type Outcome,
+  setLatest,
   startFault,
   type TaskIndex,
 } from '@goshawk/core';
@@ -12,6 +14,12 @@ import type { Membership } from './membership.js';
 /** First quarantines in ms. Each further one is twice as long, until a task starts (`start`) or completes (`unfit`). */
 const FIRST_PAUSE_MS = { start: 200, unfit: 5_000 } as const;
 const PAUSE_MAX_MS = 5 * 60_000;
+/**
+ * Longest quarantine on the evidence of one user, as a part of the time since a task of another user completed here.
+ * A user whose tasks fail on purpose keeps the worker from others only for this part of the time for which they did
+ * not use it, and not at all in the minute after.
+ */
+const ONE_USER_PART = 1 / 12;
 /** Time after the last report of a full disk for which the worker gets no tasks; reports come more often. ms */
 const FULL_DISK_MS = 12_000;
 
@@ -36,6 +44,12 @@ export class StartHealth {
   #alone: number | undefined;
   /** Whether the reason is a full disk. */
   #isDiskFull = false;
+  /** The user of the latest task in each slot; empty: it has none. */
+  readonly #userAt: (string | undefined)[] = [];
+  /** When a task last completed here, of each of the two latest users. */
+  readonly #completedAt = new Map<string, Millis>();
+  /** Users whose tasks fail here and complete elsewhere, until one of the same user completes here. Two are enough. */
+  readonly #accusers = new Set<string>();
 
   constructor(env: StartHealthEnvironment, membership: Membership, counters: Pick<WorkerCounters, 'pauses'>) {
     this.#env = env;
@@ -45,6 +59,11 @@ export class StartHealth {
 
   get isQuarantined(): boolean {
     return this.#reason !== '';
+  }
+
+  /** Records that a task runs in the slot. */
+  ran(slot: number, user = ''): void {
+    this.#userAt[slot] = user;
   }
 
   /** Records that a task has started. */
@@ -58,13 +77,32 @@ export class StartHealth {
     return this.#pauseFor('start', `${outcome.errorCode}: ${outcome.errorMessage}`, now);
   }
 
-  completed(): void {
+  /** Records that the task in the slot has completed. */
+  completed(slot: number, now: Millis): void {
     this.#pauses.unfit = 0;
+    const user = this.#userAt[slot];
+    if (user === undefined) return;
+    setLatest(this.#completedAt, user, now, 2);
+    this.#accusers.delete(user);
   }
 
-  /** Handles an owner's report that tasks fail here and complete elsewhere. @returns as `ended` */
-  unfit(reason: string, now: Millis): boolean {
-    return this.#pauseFor('unfit', reason, now);
+  /**
+   * Handles an owner's report that tasks fail here and complete elsewhere. The evidence of one user counts less if tasks of
+   * others complete here, because tasks can fail on purpose. @returns as `ended`
+   */
+  unfit({ reason, user }: Pick<MessageOf<'unfit'>, 'reason' | 'user'>, now: Millis): boolean {
+    if (user === undefined) return this.#pauseFor('unfit', reason, now);
+    if (this.#accusers.size < 2) this.#accusers.add(user);
+    if (this.#accusers.size === 2) return this.#pauseFor('unfit', reason, now);
+    const atMostMs = Math.floor(ONE_USER_PART * (now - this.#othersCompletedAt(user)));
+    return atMostMs >= FIRST_PAUSE_MS.unfit && this.#pauseFor('unfit', reason, now, atMostMs);
+  }
+
+  /** When a task of another user last completed here; −∞: none has. */
+  #othersCompletedAt(user: string): Millis {
+    let latest = Number.NEGATIVE_INFINITY;
+    for (const [other, at] of this.#completedAt) if (other !== user) latest = Math.max(latest, at);
+    return latest;
   }
 
   /** Handles a report that a disk of the worker is full, which is repeated while it is. @returns as `ended` */
@@ -104,6 +142,7 @@ export class StartHealth {
   release(): boolean {
     if (!this.isQuarantined || this.#alone !== undefined) return false;
     this.#pauses.start = this.#pauses.unfit = 0;
+    this.#accusers.clear();
     this.#end();
     return true;
   }
@@ -125,8 +164,8 @@ export class StartHealth {
     return true;
   }
 
-  #pauseFor(what: 'start' | 'unfit', reason: string, now: Millis): boolean {
-    const pauseMs = Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS[what] * 2 ** this.#pauses[what]);
+  #pauseFor(what: 'start' | 'unfit', reason: string, now: Millis, atMostMs = PAUSE_MAX_MS): boolean {
+    const pauseMs = Math.min(PAUSE_MAX_MS, atMostMs, FIRST_PAUSE_MS[what] * 2 ** this.#pauses[what]);
     if (!this.#quarantine(reason, pauseMs, now)) return false;
     this.#pauses[what]++;
     return true;

@@ -819,7 +819,7 @@ describe('a worker that fails tasks that complete elsewhere', () => {
     bench.bind(1, 1);
     bench.probe(2);
     bench.take('ask');
-    bench.receive(OWNER, { type: 'unfit', reason: 'tasks fail here' });
+    bench.receive(OWNER, { type: 'unfit', reason: 'tasks fail here', user: undefined });
     expect(bench.take('declined')).toMatchObject([{ job: 2 }]);
     bench.probe(3);
     expect(bench.take('declined')).toMatchObject([{ job: 3 }]);
@@ -827,6 +827,20 @@ describe('a worker that fails tasks that complete elsewhere', () => {
     bench.end();
     bench.probe(4);
     expect(bench.take('ask')).toMatchObject([{ job: 4 }]);
+  });
+
+  test('is not kept from a user whose tasks complete there', () => {
+    const bench = new Bench().welcome();
+    bench.probe(1);
+    const { ask } = bench.take('ask')[0]!;
+    bench.receive(OWNER, { ...run, ask, match: 0, user: 'ann' });
+    bench.end();
+    bench.receive(OWNER, { type: 'unfit', reason: 'tasks fail here', user: 'mallory' });
+    bench.probe(2);
+    expect(bench.take('ask')).toMatchObject([{ job: 2 }]);
+    bench.receive(OWNER, { type: 'unfit', reason: 'tasks fail here', user: 'bob' });
+    bench.probe(3);
+    expect(bench.take('declined').at(-1)).toMatchObject({ job: 3 });
   });
 });
 

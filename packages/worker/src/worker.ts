@@ -82,7 +82,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'run':
         return given(this, from, message, now);
       case 'unfit':
-        if (this.health.unfit(message.reason, now)) giveBackAll(this);
+        if (this.health.unfit(message, now)) giveBackAll(this);
         return;
       case 'none':
         return refused(this, from, message.ask, now);

@@ -879,6 +879,8 @@ export const MESSAGES = {
   unfit: message('scheduler', 'worker', 'Lost: repeated when the next task fails there.', {
     /** Evidence that the worker fails tasks that complete elsewhere. */
     reason: text(1_024),
+    /** The user of all these tasks. Absent: they have several users, or none. */
+    user: optional(name),
   }),
 
   // ---- preemption

@@ -16,6 +16,13 @@ const NONE: ReadonlySet<Address> = new Set();
 
 const ANY_TASK = { demand: NO_RESOURCES };
 
+/** Failures at a worker of tasks that completed elsewhere, since a task last completed there. */
+interface Faults {
+  readonly times: number;
+  /** Their user; undefined if they have several users, or none. */
+  readonly user: string | undefined;
+}
+
 /**
  * Notifies workers that fail tasks which others complete, so that they quarantine themselves. The counts span all jobs
  * (`Blame` counts within one), because a broken worker is always free and would attract tasks of many small jobs.
@@ -23,7 +30,7 @@ const ANY_TASK = { demand: NO_RESOURCES };
 export class UnfitWorkers {
   readonly #env: SchedulerEnvironment;
   readonly #members: Members;
-  readonly #faults = new Map<Address, number>();
+  readonly #faults = new Map<Address, Faults>();
   /** Workers by user: a task of the user failed there, and none has completed since. */
   readonly #failing = new Map<string, Set<Address>>();
 
@@ -39,11 +46,16 @@ export class UnfitWorkers {
   failed(job: Job, task: TaskIndex): void {
     const worker = job.tasks.workerOf(task);
     if (worker <= NOBODY) return;
-    const { user = '' } = job.spec;
-    setLatest(this.#failing, user, (this.#failing.get(user) ?? new Set()).add(worker), USERS_MAX);
+    const { user } = job.spec;
+    const failing = this.#failing.get(user ?? '') ?? new Set();
+    setLatest(this.#failing, user ?? '', failing.add(worker), USERS_MAX);
     if (!job.history.isUnfit(worker)) return;
     if (!hasBesides(this.#members, [worker], 'all', job.dag.stageOf(task).spec)) return;
-    this.#env.send(worker, { type: 'unfit', reason: `tasks of ${job.id} fail here but complete elsewhere` });
+    this.#env.send(worker, {
+      type: 'unfit',
+      reason: `tasks of ${job.id} fail here but complete elsewhere`,
+      user,
+    });
   }
 
   /** Records a completed task. @param failedAt workers at which it was unsuccessful before */
@@ -53,8 +65,11 @@ export class UnfitWorkers {
     if (failedAt === undefined) return;
     const reason = `tasks fail here but complete elsewhere, including one of ${job.id}`;
     for (const other of failedAt) {
-      if (other > NOBODY && other !== worker && this.#countFault(other) && !this.#isLast(other))
-        this.#env.send(other, { type: 'unfit', reason });
+      if (other <= NOBODY || other === worker) continue;
+      const { times, user } = this.#countFault(other, job.spec.user);
+      if (times < UNFIT_AFTER) continue;
+      this.#faults.delete(other);
+      if (!this.#isLast(other)) this.#env.send(other, { type: 'unfit', reason, user });
     }
   }
 
@@ -76,11 +91,11 @@ export class UnfitWorkers {
     if (failing?.delete(worker) && failing.size === 0) this.#failing.delete(user);
   }
 
-  #countFault(worker: Address): boolean {
-    const times = (this.#faults.get(worker) ?? 0) + 1;
-    if (times < UNFIT_AFTER) setLatest(this.#faults, worker, times, WORKERS_MAX);
-    else this.#faults.delete(worker);
-    return times >= UNFIT_AFTER;
+  #countFault(worker: Address, user: string | undefined): Faults {
+    const { times, user: same } = this.#faults.get(worker) ?? { times: 0, user };
+    const faults = { times: times + 1, user: same === user ? user : undefined };
+    setLatest(this.#faults, worker, faults, WORKERS_MAX);
+    return faults;
   }
 
   /** Whether no other worker accepts tasks, so that all jobs would wait for this one. */

@@ -78,7 +78,9 @@ describe('a worker that fails tasks that complete elsewhere', () => {
 
   /** The job's tasks complete at W2, then some fail at W1. @returns the messages to W1 */
   function after(completed: number, failed: number, failedElsewhere = 0): MessageOf<'unfit'>[] {
-    const bench = submitted(100, 0, W1, W2);
+    const bench = new DurableBench();
+    bench.members(W1, W2);
+    bench.submit({ user: 'ann', tasks: { count: 100, run: { sleep: 1 } } });
     for (let task = 0; task < completed; task++) bench.end(W2, ask(bench, W2, 1)!, COMPLETED);
     for (let task = 0; task < failedElsewhere; task++) bench.end(W2, ask(bench, W2, 1)!, FAILED);
     const tasks = Array.from({ length: failed }, () => ask(bench, W1, 1)!);
@@ -90,7 +92,7 @@ describe('a worker that fails tasks that complete elsewhere', () => {
   test('is notified', () => {
     expect(after(20, 4)).toEqual([]);
     expect(after(20, 5)).toEqual([
-      { type: 'unfit', reason: 'tasks of s-1 fail here but complete elsewhere' },
+      { type: 'unfit', reason: 'tasks of s-1 fail here but complete elsewhere', user: 'ann' },
     ]);
   });
 
@@ -141,8 +143,8 @@ describe('a worker that fails the first attempts of many small jobs, which compl
   const unfit = (bench: DurableBench) => bench.take().filter(({ type }) => type === 'unfit');
 
   /** A job of one task, which one worker cannot start and the other can. @returns the messages to the first */
-  function job(bench: DurableBench, number: number, completes: boolean) {
-    bench.submit({ tasks: [{ exec: ['x'] }] }, `k${number}`, number);
+  function job(bench: DurableBench, number: number, completes: boolean, user?: string) {
+    bench.submit({ user, tasks: [{ exec: ['x'] }] }, `k${number}`, number);
     bench.end(W1, ask(bench, W1, number)!, notThere);
     const again = ask(bench, W2, number)!;
     bench.take();
@@ -157,6 +159,16 @@ describe('a worker that fails the first attempts of many small jobs, which compl
       { type: 'unfit', reason: 'tasks fail here but complete elsewhere, including one of s-6' },
     ]);
     expect(sent[4]).toHaveLength(1);
+  });
+
+  test('is told the user if all of them have the same', () => {
+    const bench = submitted(1, 0, W1, W2);
+    const sentTo = (first: number, user: (number: number) => string | undefined) =>
+      Array.from({ length: 5 }, (_, place) => job(bench, first + place, true, user(place))).flat();
+    expect(sentTo(2, () => 'ann')).toMatchObject([{ type: 'unfit', user: 'ann' }]);
+    expect(sentTo(7, (place) => (place === 2 ? 'bob' : 'ann'))).toMatchObject([{ user: undefined }]);
+    expect(sentTo(12, (place) => (place === 2 ? undefined : 'ann'))).toMatchObject([{ user: undefined }]);
+    expect(sentTo(17, () => 'bob')).toMatchObject([{ user: 'bob' }]);
   });
 
   test('is not notified if it is the last one that accepts work', () => {
