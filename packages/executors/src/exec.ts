@@ -8,6 +8,7 @@ import { type ModuleLimits, moduleOutcome, moduleProcess } from './module-proces
 import { checkExec } from './payload.js';
 import { type Settle, SpawnerLink, type SpawnerOptions, type WaitingRun } from './spawner-link.js';
 import type { SpawnOrder } from './spawner-protocol.js';
+import { withReport } from './task-result.js';
 
 interface ExecExecutorOptions extends SpawnerOptions {
   readonly containers?: Containers | undefined;
@@ -63,7 +64,7 @@ export class ExecExecutor implements Executor {
     if (payload.image !== undefined) return this.#startInImage(given, payload.image, order, stdin, sink);
     const started = isolation === undefined ? given : isolation.isolate(given, order, environment);
     if ('kind' in started) return refused(started, sink);
-    return this.#queue(started, stdin, sink);
+    return this.#queue(started, stdin, sink, started.reportBytesMax === undefined ? undefined : withReport);
   }
 
   /** Runs a module in a process under isolation. @throws BadPayload */

@@ -10,3 +10,4 @@ export { Isolation, type RunAs } from './isolation.js';
 export { GRACE_MS, MODULE_HEAP_MIB_MAX, VALUE_BYTES_MAX, WORKER_BYTES } from './limits.js';
 export { inheritedOpenFiles } from './open-files.js';
 export { SleepExecutor } from './sleep.js';
+export { type TaskResult, withResult } from './task-result.js';

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -593,16 +594,122 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
     const made = new Executors({ dataFolder, isolation, environment: { PATH: process.env.PATH } });
     opened.push(made);
     // Writes a file of 32 MiB to each mounted folder, and prints those where it fits.
+    const exchanged = mkdtempSync(join(folder, 'inputs-'));
     const script = `
       cut -d' ' -f5 /proc/self/mountinfo | sort -u | while read at; do
         [ -d "$at" ] && head -c 33554432 /dev/zero 2>/dev/null >"$at/filled" && echo "$at"; rm -f "$at/filled"
       done 2>/dev/null
       sed -n 's/^Max processes *\\([0-9]*\\) .*/\\1/p' /proc/self/limits`;
-    const { sink } = await outcomeOf(made, sh(script), { user: MALLORY });
+    const { sink } = await outcomeOf(made, sh(script), { user: MALLORY, folder: exchanged });
     const home = homes[MALLORY]!;
     const lines = sink.text().trim().split('\n');
     expect(lines.slice(0, -1)).toEqual([home]);
     expect(Number(lines.at(-1))).toBeLessThanOrEqual(4_096);
+  });
+
+  describe('a command in a sandbox that returns a value', () => {
+    /** Runs a script with an empty result folder of the worker, which no script may write to. */
+    const returned = async (script: string, more: object = {}) => {
+      const exchanged = mkdtempSync(join(folder, 'result-'));
+      const env = { GOSHAWK_RESULT: join(exchanged, 'result.json') };
+      const payload = sh(script, { returns: true, ...more });
+      const ran = await outcomeOf(executors('sandbox'), payload, { user: MALLORY, folder: exchanged, env });
+      expect(readdirSync(exchanged)).toEqual([]);
+      return { outcome: ran.outcome, text: ran.sink.text('stdout'), errors: ran.sink.text('stderr') };
+    };
+
+    it.each<[string, string, object]>([
+      [
+        'JSON',
+        `echo '{"n": [1, null]}' >$GOSHAWK_RESULT`,
+        { kind: 'completed', exitCode: 0, value: { n: [1, null] } },
+      ],
+      [
+        'through another file',
+        'echo 1 >$GOSHAWK_RESULT.new; mv $GOSHAWK_RESULT.new $GOSHAWK_RESULT',
+        { value: 1 },
+      ],
+      ['from another folder', 'cd /tmp; echo 1 >x; mv x $GOSHAWK_RESULT; export PATH=/nowhere', { value: 1 }],
+      ['lines', `printf '%s\\n' '{' ' "a\\n": "-n"' '' '}' >$GOSHAWK_RESULT`, { value: { 'a\n': '-n' } }],
+      ['a file that it closes', 'echo 1 >$GOSHAWK_RESULT; chmod 400 $GOSHAWK_RESULT', { value: 1 }],
+      ...[4_094, 4_095, 4_096, 262_144].map((bytes): [string, string, object] => [
+        `${bytes} bytes`,
+        `printf '"%0${bytes - 2}d"' 1 >$GOSHAWK_RESULT`,
+        { value: '1'.padStart(bytes - 2, '0') },
+      ]),
+      ['a byte order mark', "printf '\\357\\273\\2771' >$GOSHAWK_RESULT", { value: 1 }],
+      ['nothing', ':', { kind: 'completed', exitCode: 0 }],
+      ['nothing, and is killed', 'kill -9 $$', { kind: 'failed', exitCode: 137 }],
+      [
+        'while it signals all',
+        'trap "" TERM INT; kill -TERM -1; kill -INT -1; echo 1 >$GOSHAWK_RESULT',
+        { value: 1 },
+      ],
+    ])('may write %s', async (_, script, outcome) => {
+      expect((await returned(script)).outcome).toMatchObject(outcome);
+    });
+
+    it.each([
+      ['no JSON', 'echo { >$GOSHAWK_RESULT', 'result-not-serialisable', 'left no JSON in GOSHAWK_RESULT'],
+      ['an empty file', ': >$GOSHAWK_RESULT', 'result-not-serialisable', 'left no JSON'],
+      ['other bytes', "printf '\\377' >$GOSHAWK_RESULT", 'result-not-serialisable', 'not valid UTF-8'],
+      ['a folder', 'mkdir $GOSHAWK_RESULT', 'result-not-serialisable', 'left no JSON'],
+      ['a link', `echo 1 >/tmp/x; ln -s /tmp/x $GOSHAWK_RESULT`, 'result-not-serialisable', 'left no JSON'],
+      ['a pipe', 'mkfifo $GOSHAWK_RESULT', 'result-not-serialisable', 'left no JSON'],
+      ['too much', 'head -c 50000000 /dev/zero >$GOSHAWK_RESULT', 'result-too-large', 'takes 50000000 bytes'],
+      ['an explanation', `echo '{"error": "why"}' >$GOSHAWK_RESULT; exit 3`, 'exit-code', 'why'],
+      [
+        'too much, and exits',
+        'head -c 9999999 /dev/zero >$GOSHAWK_RESULT; exit 3',
+        'exit-code',
+        'exit code 3',
+      ],
+    ])('fails if it writes %s', async (_, script, code, message) => {
+      const error = { code, message: expect.stringContaining(message) };
+      expect((await returned(script)).outcome).toMatchObject({ kind: 'failed', error });
+    });
+
+    it('has its inputs, its exit code, output files, and the grace period of a killed command', async () => {
+      const exchanged = mkdtempSync(join(folder, 'both-'));
+      const env = {
+        GOSHAWK_RESULT: join(exchanged, 'result.json'),
+        GOSHAWK_INPUTS: join(exchanged, 'inputs.jsonl'),
+      };
+      writeFileSync(env.GOSHAWK_INPUTS, '[1]', { mode: 0o600 });
+      const start = (script: string, more: object = {}) =>
+        record(executors('sandbox'), sh(script, { returns: true, ...more }), {
+          user: MALLORY,
+          folder: exchanged,
+          env,
+        });
+      const copying = start(
+        'cat $GOSHAWK_INPUTS >$GOSHAWK_RESULT; cat; echo 2>$GOSHAWK_INPUTS || echo fixed',
+        {
+          stdin: 'in ',
+          stdout: join(homes[MALLORY]!, 'returned.txt'),
+        },
+      );
+      expect((await copying.sink.end).outcome).toEqual({ kind: 'completed', exitCode: 0, value: [1] });
+      expect(readFileSync(join(homes[MALLORY]!, 'returned.txt'), 'utf8')).toBe('in fixed\n');
+      const { run, sink } = start('trap "echo saved; exit 3" TERM; echo up; while :; do sleep 0.05; done');
+      await expect.poll(() => sink.text(), WAIT).toBe('up\n');
+      run.kill('cancelled');
+      expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
+      expect(sink.text()).toBe('up\nsaved\n');
+      expect(readdirSync(exchanged)).toEqual(['inputs.jsonl']);
+    });
+
+    it('fills no disk of the worker: its folder has 64 MiB', async () => {
+      const script = `cd "\${GOSHAWK_RESULT%/*}"; for i in 1 2 3; do
+        head -c 60000000 /dev/zero >$i && echo written; done; cat * | wc -c`;
+      const { outcome, text, errors } = await returned(script);
+      const [written, bytes] = text.trim().split('\n');
+      expect(written).toBe('written');
+      expect(Number(bytes)).toBeGreaterThan(60_000_000);
+      expect(Number(bytes)).toBeLessThanOrEqual(64 * 1024 * 1024);
+      expect(errors).toContain('No space left on device');
+      expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
+    });
   });
 
   describe('a sandbox works in every layout of folders in which its account may enter its folder', () => {
@@ -612,9 +719,11 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
       const { hidden, dataFolder, tasks } = JSON.parse(process.argv[2]);
       const isolation = new Isolation({ runAs: 'sandbox', hasKeys: true, hidden });
       const executors = new Executors({ dataFolder, isolation });
-      const ran = await Promise.all(tasks.map(({ cwd, user, script, env }) => new Promise((resolve) => {
+      const ran = await Promise.all(tasks.map(({ cwd, user, script, env, result }) => new Promise((resolve) => {
         let output = '';
-        const order = { payload: { exec: ['sh', '-c', script], cwd, env }, env: {}, user, outputBytesMax: 10000 };
+        const payload = { exec: ['sh', '-c', script], cwd, env };
+        const returning = result && { folder: result, env: { GOSHAWK_RESULT: result + '/result.json' } };
+        const order = { payload, env: {}, user, outputBytesMax: 10000, ...returning };
         const ended = (outcome) => resolve({ outcome, output });
         executors.start(order, { output: ({ bytes }) => { output += Buffer.from(bytes).toString(); }, ended });
       })));
@@ -626,6 +735,8 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
       user?: string | undefined;
       script: string;
       env?: Record<string, string>;
+      /** The folder for the result. */
+      result?: string;
     }
 
     const run = (
@@ -682,6 +793,18 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
         }
       },
     );
+
+    it('a task of a worker that is not root returns a value, and fills no disk', () => {
+      const [dataFolder, result] = ['data', 'result'].map((name) => mkdtempSync(join(homes[MALLORY]!, name)));
+      execFileSync('chown', [MALLORY, dataFolder!, result!]);
+      const script =
+        'head -c 99999999 /dev/zero >$GOSHAWK_RESULT.x || { rm $GOSHAWK_RESULT.x; echo 1 >$GOSHAWK_RESULT; }';
+      const task = { cwd: '/', user: MALLORY, script, result: result! };
+      const [ran] = run(MALLORY, { hidden: [dataFolder!], dataFolder: dataFolder!, tasks: [task] });
+      expect(ran!.outcome).toEqual({ kind: 'completed', exitCode: 0, value: 1 });
+      expect(ran!.output).toContain('No space left on device');
+      expect(readdirSync(result!)).toEqual([]);
+    });
 
     it('tasks of others at a worker that is not root use only folders that their own account could write to', () => {
       const owners = [MALLORY, VICTIM, 'root'];

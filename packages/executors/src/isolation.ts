@@ -19,6 +19,7 @@ import { isWithin, programOf, realPathOf } from './paths.js';
 import { limitIn } from './proc-limits.js';
 import { seccompFilter } from './seccomp.js';
 import type { AccountIds, SpawnOrder } from './spawner-protocol.js';
+import { RESULT_REPORT_BYTES_MAX } from './task-result.js';
 
 /** Isolation of a worker's commands: the worker's account, the user's account, or a sandbox. */
 export type RunAs = 'self' | 'user' | 'sandbox';
@@ -49,6 +50,8 @@ interface Account {
 
 /** The part of a run that isolation depends on. */
 interface IsolatedRun extends Pick<RunOrder, 'user' | 'folder'> {
+  /** Variables that the worker sets. */
+  readonly env?: RunOrder['env'];
   /** Further files and folders that the task may read, if its account may. */
   readonly reads?: readonly string[];
   /** Files and folders of this installation that the task needs. */
@@ -61,6 +64,13 @@ interface Mount {
   readonly target: string;
   /** Device and inode of the source when it was checked. */
   readonly identity: string;
+}
+
+/** A folder that the worker created for one task. */
+interface Exchanged {
+  readonly at: string;
+  /** Whether the command writes its result to it. */
+  readonly hasResult: boolean;
 }
 
 /** The options of bwrap for a sandbox, and the mounts that it verifies from inside: those that a task could replace. */
@@ -78,6 +88,8 @@ interface HiddenPath {
 /** Lower uids are system accounts (UID_MIN of login.defs). */
 const UID_MIN = 1_000;
 const TMP_BYTES = 1024 * 1024 * 1024;
+/** Size of the folder for the result of a command in a sandbox. */
+const RESULT_FOLDER_BYTES = 64 * 1024 * 1024;
 /** Processes in one sandbox, which limits fork bombs. */
 const PROCESSES_MAX = 4_096;
 /** Accounts are cached for this long (ms). */
@@ -134,7 +146,32 @@ const SCRIPT = [
   `for ${OWN} in $1; do eval "export $${OWN}=\\"\\$${PREFIX}$${OWN}\\"; unset ${PREFIX}$${OWN}"; done`,
   `unset ${OWN}`,
   'shift 4',
-  'exec "$@"',
+].join('\n');
+
+/** Ends `SCRIPT` by becoming the command. */
+const EXEC = 'exec "$@"';
+
+/** Lets SIGTERM end the shell until the command starts. */
+const UNTIL_COMMAND = 'trap "exit 143" TERM';
+
+/**
+ * Ends `SCRIPT` in a sandbox by running the command, and reports an empty line and the result, if there is one. The shell is
+ * the first process of the sandbox, so signals do not end it.
+ */
+const EXEC_AND_REPORT = [
+  'trap - TERM',
+  '(exec "$@" 3>&-)',
+  `${OWN}=$? at=$GOSHAWK_RESULT`,
+  `[ -e "$at" ] || exit $${OWN}`,
+  'exec >&3',
+  'echo',
+  `[ -f "$at" ] && [ ! -h "$at" ] || exit $${OWN}`,
+  // Reads a small result itself, because `cat` takes a millisecond. To a file of 4 KiB it cannot append a line.
+  'trap "" XFSZ; ulimit -f 8',
+  'if { echo >>"$at"; } 2>/dev/null',
+  `then while IFS= read -r line; do printf '%s\\n' "$line"; done <"$at"`,
+  'else command -p cat -- "$at"; fi',
+  `exit $${OWN}`,
 ].join('\n');
 
 /** The filter of system calls in sandboxes, in Base64; undefined on other architectures, and without seccomp. */
@@ -205,10 +242,13 @@ export class Isolation {
 
   /** Returns the isolated order, or the reason for a refusal. `environment` is the complete environment. */
   isolate(
-    order: SpawnOrder,
-    { user, folder: exchanged, reads = [], needs = [] }: IsolatedRun,
+    given: SpawnOrder,
+    { user, folder: exchanged, env = {}, reads = [], needs = [] }: IsolatedRun,
     environment: Readonly<Record<string, string>>,
   ): SpawnOrder | FailedOutcome {
+    const isSandbox = this.#options.runAs === 'sandbox';
+    const hasResult = isSandbox && env.GOSHAWK_RESULT !== undefined;
+    const order = hasResult ? { ...given, reportBytesMax: RESULT_REPORT_BYTES_MAX } : given;
     const account = this.#accountFor(user);
     if (account !== undefined && 'kind' in account) return account;
     const secluded = account && needs.find((path) => !isPublic(path));
@@ -237,21 +277,22 @@ export class Isolation {
         'bad-payload',
         `${FOLDERS} lists ${named.length} folders, and at most ${FOLDERS_MAX} are allowed`,
       );
-    const view =
-      this.#options.runAs === 'sandbox'
-        ? this.#view(
-            account,
-            folder,
-            exchanged,
-            [...needs, ...this.#openTo(this.#guestOf(user), [...reads, ...named])],
-            this.#guestOf(user),
-          )
-        : undefined;
+    const view = isSandbox
+      ? this.#view(
+          account,
+          folder,
+          exchanged === undefined ? undefined : { at: exchanged, hasResult },
+          [...needs, ...this.#openTo(this.#guestOf(user), [...reads, ...named])],
+          this.#guestOf(user),
+        )
+      : undefined;
     if (view !== undefined && 'kind' in view) return view;
     const { stdout = '', stderr = '' } = order.files ?? {};
     const command = [
       ...(account === undefined || ids !== undefined ? [] : this.#identityArgs(account)),
-      ...(view === undefined ? ['/bin/sh', '-c', SCRIPT, '/bin/sh'] : this.#verified(view, order)),
+      ...(view === undefined
+        ? ['/bin/sh', '-c', `${SCRIPT}\n${EXEC}`, '/bin/sh']
+        : this.#verified(view, order, hasResult)),
       variables.map(([name]) => name).join(' '),
       ...[folder, stdout, stderr, order.command, ...order.args],
     ];
@@ -321,13 +362,21 @@ export class Isolation {
   }
 
   /** Starts a sandbox that verifies its mounts and then runs `SCRIPT`, whose arguments follow. */
-  #verified({ options, mounts }: View, { reportBytesMax = 0 }: Pick<SpawnOrder, 'reportBytesMax'>): string[] {
+  #verified(
+    { options, mounts }: View,
+    { reportBytesMax = 0 }: Pick<SpawnOrder, 'reportBytesMax'>,
+    hasResult: boolean,
+  ): string[] {
     const [bwrap, ...sandbox] = options;
+    const script = hasResult
+      ? [UNTIL_COMMAND, ...this.#limits, VERIFY, SCRIPT, EXEC_AND_REPORT]
+      : [...this.#limits, VERIFY, SCRIPT, EXEC];
     return [
       bwrap!,
       ...(FILTER === undefined ? [] : ['--seccomp', reportBytesMax > 0 ? '4' : '3']),
+      ...(hasResult ? ['--as-pid-1'] : []),
       ...sandbox,
-      ...['/bin/sh', '-c', [...this.#limits, VERIFY, SCRIPT].join('\n'), '/bin/sh'],
+      ...['/bin/sh', '-c', script.join('\n'), '/bin/sh'],
       ...[this.#stat!, `${mounts.length}`],
       mounts.map(({ identity }) => identity).join('\n'),
       ...mounts.map(({ target }) => target),
@@ -341,7 +390,7 @@ export class Isolation {
   #view(
     account: Account | undefined,
     folder: string,
-    exchanged?: string,
+    exchanged?: Exchanged,
     reads: readonly string[] = [],
     guest?: Account,
   ): View | FailedOutcome {
@@ -355,7 +404,7 @@ export class Isolation {
         'not-allowed',
         `this worker runs as ${this.#ownName}, and other users may only use folders that they can write to: the account ${guest.name} cannot write to "${folder}"`,
       );
-    for (const path of [real, ...(exchanged === undefined ? [] : [exchanged])])
+    for (const path of [real, ...(exchanged === undefined ? [] : [exchanged.at])])
       if (account !== undefined && this.#isClosed(account, path))
         return failed(
           'permission-denied',
@@ -378,7 +427,10 @@ export class Isolation {
         'not-allowed',
         `a file or folder in "${folder}" that this worker must hide was moved or removed`,
       );
-    const bound = [...writable.map(({ target }) => target), ...(exchanged === undefined ? [] : [exchanged])];
+    const bound = [
+      ...writable.map(({ target }) => target),
+      ...(exchanged === undefined ? [] : [exchanged.at]),
+    ];
     const readable = this.#readable(reads, bound, hidden, account);
     const system = SYSTEM.map((path) => ({ source: path, target: path }));
     // Mounting a folder onto itself prevents tasks from renaming it, and with it the hidden folder inside.
@@ -418,7 +470,7 @@ export class Isolation {
       ...readable.flatMap(({ source, target }) => ['--ro-bind', source, target]),
       ...[...writable, ...fixed].flatMap(({ source, target }) => ['--bind', source, target]),
       ...covered,
-      ...(exchanged === undefined ? [] : ['--bind', exchanged, exchanged]),
+      ...(exchanged === undefined ? [] : exchangedArgs(exchanged)),
       ...['--remount-ro', '/', '--chdir', '/', '--'],
     ];
     const mounts = [...readable, ...writable, ...fixed].filter(({ source }) => isReplaceable(source));
@@ -644,6 +696,16 @@ function systemFolder(path: string): string[] {
   } catch {
     return [];
   }
+}
+
+/** Returns bwrap options that show the worker's files, and a separate file system of limited size for the result. */
+function exchangedArgs({ at, hasResult }: Exchanged): string[] {
+  if (!hasResult) return ['--ro-bind', at, at];
+  const files = readdirSync(at).map((name) => join(at, name));
+  return [
+    ...['--size', `${RESULT_FOLDER_BYTES}`, '--tmpfs', at],
+    ...files.flatMap((file) => ['--ro-bind', file, file]),
+  ];
 }
 
 /** Returns bwrap options that hide the file or folder `path`, shown at `target`. */

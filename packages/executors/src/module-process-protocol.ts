@@ -7,7 +7,7 @@ import { type FailedOutcome, type FailureCode, failed, type Outcome, type RunOrd
 import { encodeValue } from './json-value.js';
 import { ERROR_MESSAGE_LENGTH_MAX } from './limits.js';
 import { modulePath } from './payload.js';
-import type { SpawnOrder } from './spawner-protocol.js';
+import type { Report, SpawnOrder } from './spawner-protocol.js';
 
 /** Descriptor on which the process of a module reports its outcome. */
 export const REPORT_DESCRIPTOR = 3;
@@ -86,7 +86,7 @@ export function moduleProcess(given: RunOrder, limits: ModuleLimits): ModuleProc
 /** Returns the outcome that the process reported, or the failure that its end means. */
 export function moduleOutcome(
   ended: Outcome,
-  report: string | undefined,
+  report: Report | undefined,
   { valueBytesMax }: ModuleLimits,
 ): Outcome {
   if (ended.kind === 'killed') return ended;
@@ -100,10 +100,10 @@ export function moduleOutcome(
 }
 
 /** Parses the report of a task's process. The text is untrusted; undefined if it is invalid. */
-function parsed(report: string | undefined, valueBytesMax: number): Outcome | undefined {
-  if (report === undefined) return undefined;
+function parsed({ content }: Partial<Report> = {}, valueBytesMax: number): Outcome | undefined {
+  if (content === undefined) return undefined;
   try {
-    const { kind, value, error } = JSON.parse(report) as {
+    const { kind, value, error } = JSON.parse(Buffer.from(content, 'base64').toString()) as {
       kind?: unknown;
       value?: unknown;
       error?: { code?: unknown; message?: unknown };

@@ -17,7 +17,7 @@ import { OutputLimit } from './output-limit.js';
 import { type Exiting, exiting, signal } from './process-identity.js';
 import { RunClock } from './run-clock.js';
 import { spawnFailure } from './spawn-failure.js';
-import type { AccountIds, SpawnOrder } from './spawner-protocol.js';
+import type { AccountIds, Report, SpawnOrder } from './spawner-protocol.js';
 import { StoppedCommand } from './stopped-command.js';
 
 /** Cgroup and limits of a command. */
@@ -53,7 +53,7 @@ interface Shared {
 interface SpawnedRunSink {
   started(pid: number): void;
   output(stream: OutputStream, bytes: Uint8Array): void;
-  ended(outcome: Outcome, runMs: number, measured?: Measured, report?: string): void;
+  ended(outcome: Outcome, runMs: number, measured?: Measured, report?: Report): void;
 }
 
 /**
@@ -354,9 +354,16 @@ export class SpawnedRun {
     for (const { stream, bytes } of this.#limit.end()) this.#sink.output(stream, bytes);
     const { code, signal: signalName, runMs } = this.#exit!;
     const outcome = this.#outcome(code, signalName, memoryExceeded);
-    const isReport = this.#reportBytes > 0 && this.#reportBytes <= this.#reportBytesMax;
-    const report = isReport ? Buffer.concat(this.#report).toString() : undefined;
+    const report = this.#reported();
     void this.#settled(outcome).then((settled) => this.#sink.ended(settled, runMs, measured, report));
+  }
+
+  #reported(): Report | undefined {
+    const size = this.#reportBytes;
+    if (size === 0) return undefined;
+    return size > this.#reportBytesMax
+      ? { size }
+      : { size, content: Buffer.concat(this.#report).toString('base64') };
   }
 
   #measured(): Measured {

@@ -16,6 +16,7 @@ import {
   killBody,
   LINK_DESCRIPTOR,
   MALLOC_ENVIRONMENT,
+  type Report,
   readEndedBody,
   readOutputBody,
   readUsedBody,
@@ -52,7 +53,7 @@ export interface SpawnerOptions {
 }
 
 /** Returns the outcome of an ended run, which may depend on the report of its command. */
-export type Settle = (outcome: Outcome, report: string | undefined) => Outcome;
+export type Settle = (outcome: Outcome, report: Report | undefined) => Outcome;
 
 /** A run that has not been sent to a spawner. */
 export interface WaitingRun {

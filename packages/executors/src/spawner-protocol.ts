@@ -79,8 +79,14 @@ interface EndReport {
   readonly outcome: Outcome;
   readonly runMs: number;
   readonly measured?: Measured | undefined;
-  /** Text that the command wrote to descriptor 3; undefined if it is too long. */
-  readonly report?: string | undefined;
+  readonly report?: Report | undefined;
+}
+
+/** Bytes that a command wrote to descriptor 3. */
+export interface Report {
+  readonly size: number;
+  /** In Base64; undefined if it is longer than the order permits. */
+  readonly content?: string | undefined;
 }
 
 /** Settings of the spawner, passed as JSON in its only argument. */

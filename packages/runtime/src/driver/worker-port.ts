@@ -29,12 +29,13 @@ import {
 } from '@goshawk/core';
 import {
   type Executor,
-  failed,
   hasMemoryToLend,
   type Run,
   type RunOrder,
   type Outcome as RunOutcome,
+  type TaskResult,
   type Usage,
+  withResult,
 } from '@goshawk/executors';
 import type { GangRank, TaskOrder, Worker, WorkerEnvironment } from '@goshawk/worker';
 import type { Enter, Hosted, PartyOptions } from './contract.js';
@@ -164,7 +165,7 @@ class WorkerPort {
         current.usage = usage;
       },
       ended: (outcome, runMs, measured) => {
-        const end = returns ? withResult(outcome, current.folder!) : outcome;
+        const end = returns ? withResultFile(outcome, current.folder!) : outcome;
         const reported = taskOutcome(end);
         this.#ended(slot, order, current, measured ? { ...reported, ...measured } : reported, runMs);
       },
@@ -318,42 +319,22 @@ function removeExchanged(folder: string): void {
   }
 }
 
-/** Completes the outcome of a command with its result file: the value, or `{"error": "why", "value": …}` for a failed command. */
-function withResult(outcome: RunOutcome, folder: string): RunOutcome {
-  if (outcome.kind === 'killed') return outcome;
-  if (!existsSync(resultFile(folder))) return outcome;
-  try {
-    return inOwnFolder(folder, (path) => withResultFile(outcome, resultFile(path)));
-  } catch (error) {
-    if (outcome.kind === 'failed') return outcome;
-    const message = `the command left no JSON in GOSHAWK_RESULT: ${(error as Error).message}`;
-    return failed('result-not-serialisable', message);
-  }
+/** Completes the outcome of a command with its result file. A sandbox has no such file: its executor reports the value. */
+function withResultFile(outcome: RunOutcome, folder: string): RunOutcome {
+  return withResult(outcome, () =>
+    existsSync(resultFile(folder)) ? inOwnFolder(folder, (path) => readResult(resultFile(path))) : undefined,
+  );
 }
 
-/** @throws Error if the file is not JSON */
-function withResultFile(outcome: Exclude<RunOutcome, { kind: 'killed' }>, file: string): RunOutcome {
-  const isFailed = outcome.kind === 'failed';
-  // A command under another account must not make this process read a file through a link.
+/** @throws Error if it is no file of the command alone, which may run under another account */
+function readResult(file: string): TaskResult {
   const descriptor = openResult(file);
   try {
     const stat = fstatSync(descriptor);
-    const { size: bytes, nlink } = stat;
     if (!stat.isFile()) throw new Error('it is not a file');
-    if (nlink > 1) throw new Error('it is a link to another file');
-    if (isFailed && bytes > LIMITS.resultBytesMax) return outcome;
-    if (bytes > LIMITS.resultBytesMax) {
-      const message = `the value takes ${bytes} bytes as JSON, more than ${LIMITS.resultBytesMax}: write it to a file and return its path`;
-      return failed('result-too-large', message);
-    }
-    const value = JSON.parse(utf8Of(readFileSync(descriptor))) as unknown;
-    if (!isFailed) return { ...outcome, value };
-    const { error, value: reported } = (value ?? {}) as {
-      readonly error?: unknown;
-      readonly value?: unknown;
-    };
-    const explains = outcome.error.code === 'exit-code' && typeof error === 'string' && error !== '';
-    return explains ? { ...outcome, error: { code: 'exit-code', message: error }, value: reported } : outcome;
+    if (stat.nlink > 1) throw new Error('it is a link to another file');
+    const { size } = stat;
+    return size > LIMITS.resultBytesMax ? { size } : { size, content: readFileSync(descriptor) };
   } finally {
     closeSync(descriptor);
   }
@@ -367,17 +348,6 @@ function openResult(file: string): number {
     throw isLink ? new Error('it is a link to another file') : error;
   }
 }
-
-/** Decodes UTF-8, with or without a byte order mark. @throws Error for other bytes */
-function utf8Of(bytes: Uint8Array): string {
-  try {
-    return UTF_8.decode(bytes);
-  } catch {
-    throw new Error('it is not valid UTF-8');
-  }
-}
-
-const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 type MutableOrder = Omit<RunOrder, 'env' | 'folder'> & {
   readonly env: Record<string, string>;
