@@ -236,6 +236,18 @@ describe('a worker', () => {
     expect(bench.taken()).toEqual([]);
   });
 
+  test('that reports more free resources than it has gets no more than fits its capacity', () => {
+    const bench = new Bench(0);
+    bench.open(0, 1, true, { memory: 100 });
+    const lie = { free: 64, spare: { cpu: 64, memory: 900, gpu: 8 } };
+    bench.pull(0, lie);
+    for (const demand of [{ memory: 101 }, { gpu: 1 }, { cpu: 2 }]) bench.need(1, { demand });
+    expect(bench.taken()).toEqual([]);
+    bench.need(2, { tasks: 9 });
+    bench.pull(0, lie);
+    expect(bench.taken()).toEqual(['2@0#1']);
+  });
+
   test('that drains, is lost, or is unknown gets nothing', () => {
     const bench = new Bench(2);
     bench.open(0, 1, false);

@@ -45,7 +45,7 @@ export const count: Field<number> = { kind: 'count' };
 export const integer: Field<number> = { kind: 'integer' };
 /**
  * A number of milliseconds from 0 to `LIMITS.wireMsMax`. A negative number, from a clock that was set back,
- * is sent as 0.
+ * is sent as 0, and a larger one, a sum of such numbers, as the largest.
  */
 export const number: Field<number> = { kind: 'number' };
 /** Like `number`, of either sign. */

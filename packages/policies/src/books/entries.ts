@@ -504,10 +504,14 @@ export class BookedWorker implements WorkerView {
     run.lent = NOTHING_LENT;
   }
 
-  /** @param gpuParts free amounts of partly used GPUs; empty if at most one is, because `free` then implies it */
+  /**
+   * Sets what the worker reports as free, at most its capacity: its key may permit no more.
+   *
+   * @param gpuParts free amounts of partly used GPUs; empty if at most one is, because `free` then implies it
+   */
   setFree(free: Vector, gpuParts: readonly number[] = []): void {
     for (let index = 0; index < Math.max(free.length, this.free.length); index++)
-      this.free[index] = free[index] ?? 0;
+      this.free[index] = Math.min(free[index] ?? 0, this.capacity[index] ?? 0);
     this.#gpus?.setFree(this.free[this.#gpuAt]!, gpuParts);
     this.isOverbooked = false;
   }

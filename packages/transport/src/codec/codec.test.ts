@@ -1,6 +1,7 @@
 import {
   type Address,
   fits,
+  LIMITS,
   MESSAGE_TYPES,
   MESSAGES,
   type Message,
@@ -184,6 +185,14 @@ describe('everything that the codec accepts fits into a frame', () => {
     const decoded = codec.decode(bodyOf(endedWith(parts))) as MessageOf<'ended'>;
     expect(Object.keys(decoded.outcome.value as object)).toHaveLength(OPEN_NODES_MAX / 2 - 1);
   });
+});
+
+test.each([
+  [-1, 0],
+  [3 * LIMITS.wireMsMax, LIMITS.wireMsMax],
+])('a time of %d ms is sent as %d ms', (shortMs, sent) => {
+  const usage = { type: 'usage', longMs: 0, arrivedMs: 0, arrivedTasks: 0, completed: [] } as const;
+  expect(codec.decode(bodyOf({ ...usage, shortMs }))).toEqual({ ...usage, shortMs: sent });
 });
 
 test('decoded bytes are a copy, so that they do not keep the memory of their frame', () => {

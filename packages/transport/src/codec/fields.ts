@@ -9,7 +9,7 @@ import {
   checkNumber,
   checkSigned,
   countCheck,
-  numberAtLeast0,
+  numberInRange,
   textCheck,
 } from './scalars.js';
 
@@ -44,7 +44,7 @@ function compileField(field: FieldKind, names: AddressNames): FieldCodec {
     case 'integer':
       return sameOnTheWire(checkInteger);
     case 'number':
-      return { encode: numberAtLeast0, decode: checkNumber };
+      return { encode: numberInRange, decode: checkNumber };
     case 'signed':
       return sameOnTheWire(checkSigned);
     case 'flag':

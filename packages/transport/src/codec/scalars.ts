@@ -31,9 +31,14 @@ export function checkSigned(value: unknown): unknown {
   return value;
 }
 
-/** Replaces negative numbers by 0: a clock that was set back yields negative durations. */
-export function numberAtLeast0(value: unknown): unknown {
-  return checkNumber(typeof value === 'number' && value < 0 ? 0 : value);
+/**
+ * Replaces negative numbers by 0, because a clock that was set back yields negative durations, and larger ones by the largest:
+ * they are sums of numbers that other processes reported.
+ */
+export function numberInRange(value: unknown): unknown {
+  return checkNumber(
+    Number.isFinite(value) ? Math.min(Math.max(value as number, 0), LIMITS.wireMsMax) : value,
+  );
 }
 
 export function checkFlag(value: unknown): unknown {
