@@ -19,6 +19,8 @@ export const LIMITS = {
   /** Maximum number of streams and long polls in total, and per token if several tokens exist. */
   openMax: 256,
   openPerTokenMax: 64,
+  /** Maximum number of reads in progress per token if several tokens exist. Few of them keep the thread busy. */
+  readsPerTokenMax: 4,
   /** See `HttpConnectionLimits`. A client is a token, or all connections that have sent none. */
   connections: {
     quietMax: 100,

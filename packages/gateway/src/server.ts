@@ -28,6 +28,7 @@ import type { HandlerContext, Route, StreamEvent, ValidRequest } from './route.j
 import { ROUTES } from './routes.js';
 import { serializeRequests } from './serialize-requests.js';
 import { type StreamFormat, stream } from './stream.js';
+import { Turns } from './turns.js';
 import { Values } from './values.js';
 import { ClusterWatch } from './watch.js';
 import { type Predict, Predictions } from './what-if.js';
@@ -247,6 +248,7 @@ function addRoutes(
   context: HandlerContext,
 ): void {
   const answers = new OpenResponses(access.tokens);
+  const turns = new Turns(access.tokens);
   for (const route of ROUTES) {
     app.route({
       method: route.method,
@@ -261,10 +263,14 @@ function addRoutes(
         const format = route.stream === undefined ? 'events' : streamFormat(request.headers.accept);
         const isStream = route.answer === 'events' || (route.stream !== undefined && format !== undefined);
         const waits = ((asked.query as { wait?: number } | undefined)?.wait ?? 0) > 0;
-        if (route.answer === 'file')
-          return sendFile(request, reply, (await route.handle(context, asked)) as FileAnswer);
-        if (!isStream && !waits) return route.handle(context, asked) as Promise<unknown>;
-        const release = answers.hold(access.clientOf(request.headers));
+        const client = access.clientOf(request.headers);
+        if (!isStream && !waits) {
+          const handle = () => route.handle(context, asked) as Promise<unknown>;
+          // Changes do not wait behind reads, and are limited where they take effect.
+          const answer = await (route.role === 'read' ? turns.take(client, asked.signal, handle) : handle());
+          return route.answer === 'file' ? sendFile(request, reply, answer as FileAnswer) : answer;
+        }
+        const release = answers.hold(client);
         if (!isStream) return (route.handle(context, asked) as Promise<unknown>).finally(release);
         const events = (route.stream ?? route.handle)(context, asked) as AsyncIterable<StreamEvent>;
         return stream(reply, events, release, format);
