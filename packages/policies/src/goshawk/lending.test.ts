@@ -270,6 +270,27 @@ describe('users', () => {
     expect(pausedFor(bench, 4)).toEqual([3]);
   });
 
+  test('do not search for lenders once for each of the many tasks that a worker has queued', () => {
+    const bench = cluster(2);
+    const ann = { user: 'ann', estimateMs: 900_000, long: true };
+    bench.need(1, { ...ann, tasks: 2 });
+    bench.need(3, { ...ann, tasks: 10, mayLend: true });
+    const worker = bench.worker(0);
+    for (let task = 100; task < 1_100; task++)
+      bench.books.adoptQueued(bench.stage(3), worker, bench.now, { task, attempt: 1 } as never);
+    bench.now = 1_000;
+    let searches = 0;
+    Object.defineProperty(worker.runs, Symbol.iterator, {
+      value: () => {
+        searches++;
+        return worker.runs.values();
+      },
+    });
+    bench.need(2, { user: 'ben', estimateMs: 900_000, long: true, mayLend: true });
+    expect(bench.count(2)).toBe(0);
+    expect(searches).toBeLessThan(50);
+  });
+
   test('borrow by their weights', () => {
     const bench = cluster(8);
     bench.books.grant(parseUsers('{"ben":{"weight":3}}', 'users.json'));
