@@ -28,7 +28,7 @@ export interface ClusterView {
   readonly schedulers: readonly SchedulerView[];
   /** Schedulers that have disconnected, keep their jobs, and may return. */
   readonly schedulersAway: readonly SchedulerView[];
-  /** Expected schedulers that have not joined since central's start. */
+  /** Expected schedulers that are neither members nor known to be away. */
   readonly schedulersMissing: readonly MissingScheduler[];
   /** Workers that were lost within the last hour and have not returned, latest first. */
   readonly lostWorkers: readonly LostWorker[];

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { connect } from './connect.js';
 import { detail, FAST, FakeCluster, IMPATIENT } from './fake-cluster.fixture.js';
+import { missingTitle } from './roster.js';
 import { ScriptedPeer } from './scripted-peer.fixture.js';
 
 /** Two schedulers; each knows one job. */
@@ -53,4 +54,12 @@ test('a central with a new address is found through a scheduler', async () => {
   await expect(cluster.job('t1-1').describe()).rejects.toMatchObject({ name: 'UnreachableError' });
   central = after.central;
   await expect.poll(() => cluster.job('t1-1').describe(), { timeout: 10_000 }).toMatchObject({ id: 't1-1' });
+});
+
+test.each([
+  [undefined, 'scheduler s0, not connected since central started (8 s ago)'],
+  [0, 'scheduler s0, lost 8 s ago'],
+  [2, 'scheduler s0, lost 8 s ago with 2 jobs'],
+])('a missing scheduler with %s jobs is titled: %s', (jobs, title) => {
+  expect(missingTitle({ name: 's0', tag: undefined, jobs, shared: false, missingMs: 8000 })).toBe(title);
 });

@@ -350,9 +350,9 @@ function anyPartyAt(endpoint: string): string {
 
 /** Text to follow `no answer from`. */
 export function missingTitle({ name, jobs, missingMs }: MissingScheduler): string {
-  return jobs === undefined
-    ? `scheduler ${name}, not connected since central started (${formatDuration(missingMs)} ago)`
-    : `scheduler ${name}, lost ${formatDuration(missingMs)} ago with ${counted(jobs, 'job')}`;
+  const ago = `${formatDuration(missingMs)} ago`;
+  if (jobs === undefined) return `scheduler ${name}, not connected since central started (${ago})`;
+  return `scheduler ${name}, lost ${ago}${jobs === 0 ? '' : ` with ${counted(jobs, 'job')}`}`;
 }
 
 /** Returns whether it or its successor is listed. */

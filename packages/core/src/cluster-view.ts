@@ -148,11 +148,11 @@ const missingScheduler = view({
   name,
   /** Tag of the scheduler's jobs; undefined if only the name is known. */
   tag: optional(text(32)),
-  /** Unfinished jobs, if known from the journal or the last heartbeat. */
+  /** Unfinished jobs, if known from the journal or the last heartbeat; 0 if another scheduler has them. */
   jobs: optional(count),
   /** Another scheduler can read its journal and take over its jobs. */
   shared: flag,
-  /** Time since this central started, or since it began to expect the scheduler. */
+  /** Time since central lost the scheduler; otherwise since it started or began to expect the scheduler. */
   missingMs: ms,
 });
 export type MissingScheduler = NonNullable<(typeof missingScheduler)['infer']>;

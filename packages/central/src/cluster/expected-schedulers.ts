@@ -35,6 +35,8 @@ export class ExpectedSchedulers {
   readonly #missingLocal = new Map<string, MissingLocal>();
   /** Tags of owners that have left for good, after all jobs in their journals had ended. */
   readonly #retired = new Set<string>();
+  /** When central last heard from configured schedulers that it has lost, by name. */
+  readonly #lastSeen = new Map<string, Millis>();
   #startedAt: Millis = 0;
 
   /** @param graceMs time after central's start before a scheduler counts as missing: one lease */
@@ -73,6 +75,11 @@ export class ExpectedSchedulers {
   /** Records a scheduler that central gave up. Others get its keys, but its jobs are still in its journal. */
   addGivenUp({ name, tag, address, jobs, lastSeenAt }: SchedulerRecord): void {
     if (jobs > 0) this.#missingLocal.set(tag, { name, tag, address, since: lastSeenAt, jobs });
+  }
+
+  /** Records the loss of a scheduler, whose record ends when another takes over its jobs. */
+  schedulerGone({ name, lastSeenAt }: SchedulerRecord): void {
+    if (this.#configuredNames.includes(name)) this.#lastSeen.set(name, lastSeenAt);
   }
 
   /** Schedulers with local journals that are missing. */
@@ -125,9 +132,10 @@ export class ExpectedSchedulers {
       ...(hasGrace ? [] : named).map((name) => ({
         name,
         tag: undefined,
-        jobs: undefined,
+        // A lost scheduler without a record has no jobs: they have another owner, or have ended.
+        jobs: this.#lastSeen.has(name) ? 0 : undefined,
         shared: false,
-        missingMs: now - this.#startedAt,
+        missingMs: now - (this.#lastSeen.get(name) ?? this.#startedAt),
       })),
     ];
   }

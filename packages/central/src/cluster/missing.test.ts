@@ -173,6 +173,21 @@ test('an expected scheduler that does not join is reported missing one lease aft
   expect(bench.missing).toEqual([]);
 });
 
+test('an expected scheduler whose jobs were taken over is lost since it was last heard, until it returns', () => {
+  const bench = new Bench(['a', 'b']);
+  bench.enlist(A, 'a', 'tag-a');
+  bench.enlist(B, 'b', 'tag-b');
+  const lastSeenAt = 60_000;
+  bench.until(lastSeenAt);
+  bench.silence(B);
+  bench.until(lastSeenAt + 2 * leaseMs);
+  bench.enlist(21 as Address, 'b/tag-b', 'tag-b', 2, [B], true);
+  bench.until(lastSeenAt + 3 * leaseMs);
+  expect(bench.missing).toMatchObject([{ name: 'b', jobs: 0, missingMs: 3 * leaseMs }]);
+  bench.enlist(B2, 'b', 'tag-b', 3, [B]);
+  expect(bench.missing).toEqual([]);
+});
+
 test('the absent owner of a journal in a shared database is reported missing', () => {
   const bench = new Bench();
   bench.enlist(A, 'a', 'tag-a');

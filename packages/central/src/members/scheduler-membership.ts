@@ -286,6 +286,7 @@ function loseScheduler(s: CentralState, lost: SchedulerRecord, cause: LossCause,
 function removeScheduler(s: CentralState, scheduler: SchedulerRecord, now: Millis): void {
   const { address, durable } = scheduler;
   s.registry.schedulers.leave(scheduler, now);
+  s.expected.schedulerGone(scheduler);
   s.publisher.ownersChanged();
   s.dispatcher.removeOwner(address, now);
   if (durable) s.publisher.ownerAway(address);
