@@ -152,7 +152,12 @@ export type ClusterEvent =
       readonly tag: string;
       readonly epoch: number;
     }
-  | { readonly kind: 'schedulers-missing'; readonly schedulers: readonly string[] }
+  | {
+      readonly kind: 'schedulers-missing';
+      readonly schedulers: readonly string[];
+      /** Those whose jobs no scheduler lists; the jobs of the others have another owner, or have ended. */
+      readonly unlisted: readonly string[];
+    }
   | { readonly kind: 'cutoff-changed'; readonly fromMs: Millis; readonly toMs: Millis }
   | { readonly kind: 'task-preempted'; readonly job: string; readonly worker: string };
 

@@ -168,7 +168,7 @@ test('an expected scheduler that does not join is reported missing one lease aft
   bench.until(2 * leaseMs);
   expect(bench.missing).toMatchObject([{ name: 'b', shared: false, missingMs: 2 * leaseMs }]);
   expect(bench.status()).toMatchObject({ schedulersMissing: 1, unownedJournals: 0 });
-  expect(bench.events).toContainEqual({ kind: 'schedulers-missing', schedulers: ['b'] });
+  expect(bench.events).toContainEqual({ kind: 'schedulers-missing', schedulers: ['b'], unlisted: ['b'] });
   bench.enlist(B, 'b', 'y', 0);
   expect(bench.missing).toEqual([]);
 });
@@ -184,8 +184,22 @@ test('an expected scheduler whose jobs were taken over is lost since it was last
   bench.enlist(21 as Address, 'b/tag-b', 'tag-b', 2, [B], true);
   bench.until(lastSeenAt + 3 * leaseMs);
   expect(bench.missing).toMatchObject([{ name: 'b', jobs: 0, missingMs: 3 * leaseMs }]);
+  expect(bench.events).toContainEqual({ kind: 'schedulers-missing', schedulers: ['b'], unlisted: [] });
   bench.enlist(B2, 'b', 'tag-b', 3, [B]);
   expect(bench.missing).toEqual([]);
+});
+
+test('a restarted central reports the jobs of missing schedulers as unlisted unless another has them', () => {
+  const bench = new Bench(['a', 'b', 'c', 'd']);
+  bench.enlist(A, 'a', 'tag-a');
+  bench.enlist(B, 'b/tag-b', 'tag-b', 4, [], true);
+  bench.enlist(B2, 'd/tag-x', 'tag-x', 4, [], true);
+  bench.sees(A, 'b', 'd');
+  bench.until(2 * leaseMs);
+  const reports = bench.events.filter(({ kind }) => kind === 'schedulers-missing');
+  expect(reports).toEqual([
+    { kind: 'schedulers-missing', schedulers: ['d', 'b', 'c'], unlisted: ['d', 'c'] },
+  ]);
 });
 
 test('the absent owner of a journal in a shared database is reported missing', () => {

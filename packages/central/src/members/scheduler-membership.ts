@@ -259,11 +259,20 @@ export function schedulerLeasesEnded(
 
 /** Reports the missing schedulers if they differ from the last report. */
 function reportMissing(s: CentralState, now: Millis): void {
-  const missing = s.expected.missing(now).map(({ name }) => name);
-  const text = missing.join();
+  const missing = s.expected.missing(now);
+  const schedulers = missing.map(({ name }) => name);
+  const text = schedulers.join();
   if (text === s.missingReported) return;
   s.missingReported = text;
-  s.env.eventOccurred?.({ kind: 'schedulers-missing', schedulers: missing });
+  const hasHeir = (name: string): boolean => s.registry.schedulers.heirsOf(name).length > 0;
+  const unlisted = missing.filter(
+    ({ name, tag, jobs }) => jobs !== 0 && (tag !== undefined || !hasHeir(name)),
+  );
+  s.env.eventOccurred?.({
+    kind: 'schedulers-missing',
+    schedulers,
+    unlisted: unlisted.map(({ name }) => name),
+  });
 }
 
 function loseScheduler(s: CentralState, lost: SchedulerRecord, cause: LossCause, now: Millis): void {

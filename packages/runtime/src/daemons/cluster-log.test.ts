@@ -82,3 +82,14 @@ test('a scheduler that returns with another journal is reported with the jobs th
   log(joined('s0', 'ddddd'));
   expect(lines.at(-1)).toMatch(/scheduler s0 joined with another journal: jobs aaaaa-\* are not in it/);
 });
+
+test.each([
+  [[], [], /^no scheduler is missing$/],
+  [['s0', 's1'], [], /^missing: s0, s1$/],
+  [['s0', 's1'], ['s1'], /^missing: s0, s1; the jobs of s1 are not listed until they start again /],
+  [['s0', 's1'], ['s0', 's1'], /^missing: s0, s1; their jobs are not listed until they start again /],
+])('the jobs of missing schedulers %j are called unlisted only for %j', (schedulers, unlisted, line) => {
+  const { lines, log } = bench(() => Promise.reject(new Error('must not be asked')));
+  log({ kind: 'schedulers-missing', schedulers, unlisted });
+  expect(lines).toEqual([expect.stringMatching(line)]);
+});

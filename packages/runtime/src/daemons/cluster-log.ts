@@ -118,14 +118,20 @@ function lineOf(event: ClusterEvent): string {
     case 'takeover-completed':
       return `jobs ${event.tag}-* were taken over`;
     case 'schedulers-missing':
-      return event.schedulers.length === 0
-        ? 'no scheduler is missing'
-        : `missing: ${event.schedulers.join(', ')}; their jobs are not listed until they start again (with PostgreSQL: goshawk takeover)`;
+      return describeMissing(event);
     case 'cutoff-changed':
       return `the cutoff for long jobs is now ${formatDuration(event.toMs)}; it was ${formatDuration(event.fromMs)}`;
     case 'task-preempted':
       return `a task of ${event.job} is preempted at ${event.worker}: the policy needs its resources`;
   }
+}
+
+function describeMissing({ schedulers, unlisted }: ClusterEvent & { kind: 'schedulers-missing' }): string {
+  if (schedulers.length === 0) return 'no scheduler is missing';
+  const missing = `missing: ${schedulers.join(', ')}`;
+  if (unlisted.length === 0) return missing;
+  const jobs = unlisted.length === schedulers.length ? 'their jobs' : `the jobs of ${unlisted.join(', ')}`;
+  return `${missing}; ${jobs} are not listed until they start again (with PostgreSQL: goshawk takeover)`;
 }
 
 function byWhom({ by }: { readonly by: string | undefined }): string {
