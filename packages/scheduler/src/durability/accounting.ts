@@ -30,6 +30,7 @@ import {
   UsageTable,
   usageKeyOf,
 } from '../job/job-usage.js';
+import { possibleTimes } from '../job/outcomes.js';
 import type { Ledger } from './ledger.js';
 
 /** An attempt that the scheduler ended without a report of its worker. */
@@ -126,13 +127,15 @@ export class Accounting {
   /**
    * Replaces the estimated usage of an attempt with the usage that its worker reports.
    *
-   * @param end undefined: the attempt never started
+   * @param reported undefined: the attempt never started
    */
   correct(
     { key, demand, startedAt, runMs }: UnreportedAttempt,
-    end: ReportedEnd | undefined,
+    reported: ReportedEnd | undefined,
     now: Millis,
   ): void {
+    const sinceMs = now + this.#wallOffset.wallOffsetMs - startedAt;
+    const end = reported && possibleTimes(reported, sinceMs);
     const actualMs = end?.runMs ?? 0;
     if (actualMs === (runMs ?? 0) && end?.outcome.cpuMs === undefined) return;
     const book = new UsageTable();

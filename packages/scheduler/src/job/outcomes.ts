@@ -4,6 +4,7 @@ import {
   formatDuration,
   isExcused,
   JOB_GIVEN_UP,
+  LIMITS,
   LOST_BESIDE_ANOTHER,
   type Millis,
   type Outcome,
@@ -33,6 +34,31 @@ export function classifyEnd(outcome: Outcome, isCancelling: boolean): EndClass {
 /** Whether an excused attempt counts as lost: it had started. */
 export function isExcusedLoss(outcome: Outcome): boolean {
   return startFault(outcome) === undefined;
+}
+
+/** By how much the clocks of two machines may differ, of which one accepted the job and the other took it over. */
+const CLOCKS_APART_MAX_MS = 60_000;
+
+/** Bounds a duration that a worker reports by the time for which it can have lasted. */
+export function possibleMs(reportedMs: Millis, sinceMs: Millis): Millis {
+  return Math.min(reportedMs, Math.max(0, sinceMs) + CLOCKS_APART_MAX_MS);
+}
+
+/** The times of an attempt, as its worker reports them. */
+interface ReportedTimes {
+  readonly outcome: Outcome;
+  readonly runMs: Millis;
+  readonly pausedMs?: Millis | undefined;
+}
+
+/** Bounds the reported times of an attempt. @param sinceMs time since it can have started at the earliest */
+export function possibleTimes(reported: ReportedTimes, sinceMs: Millis): ReportedTimes {
+  const runMs = possibleMs(reported.runMs, sinceMs);
+  const pausedMs = reported.pausedMs && possibleMs(reported.pausedMs, sinceMs - runMs);
+  const { outcome } = reported;
+  // No machine has more CPUs than this.
+  const cpuMs = outcome.cpuMs && Math.min(outcome.cpuMs, runMs * LIMITS.slotsMax);
+  return { outcome: cpuMs === outcome.cpuMs ? outcome : { ...outcome, cpuMs }, runMs, pausedMs };
 }
 
 /** Outcome of an attempt that was lost with its worker. */

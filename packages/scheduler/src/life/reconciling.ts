@@ -5,7 +5,7 @@ import { resumeSampling } from '../dispatch/sampling.js';
 import { AssignedBy, attemptKey } from '../job/assignment.js';
 import type { Job } from '../job/job.js';
 import { setDeadlineTimer, setRetryTimer, setTimeLimitTimer } from '../job/job-timers.js';
-import { LOST, LOST_WITH_SUSPECT } from '../job/outcomes.js';
+import { LOST, LOST_WITH_SUSPECT, possibleMs } from '../job/outcomes.js';
 import { TaskState } from '../job/task-state.js';
 import type { SchedulerState } from '../state/state.js';
 import { attemptDeclined, attemptEnded, breakPartialGangs, recordEnd } from './endings.js';
@@ -129,9 +129,10 @@ export function tasksReported(
   const { cluster, env, jobs } = s;
   // Central would not report the loss of an adopted task at any other worker.
   if (cluster.members.isAdmitted(from)) {
-    for (const held of tasks) {
-      const { job: number, task, attempt } = held;
+    for (const reported of tasks) {
+      const { job: number, task, attempt } = reported;
       const job = jobs.byNumber(number);
+      const held = job === undefined ? reported : possibleTask(reported, now - job.acceptedAt);
       if (job !== undefined && confirmOrAdopt(s, job, held, from, now)) continue;
       // Memory no longer holds the attempt number of a settled task.
       const isKnown = job !== undefined && task < job.taskCount && !job.tasks.isArchived(task);
@@ -150,6 +151,16 @@ export function tasksReported(
     for (const task of jobs.tasksAt(from, job))
       if (shouldBeAtWorker(s, job, task) && !held.has(attemptKey(job.tasks.ref(task))))
         sendTask(s, job, task);
+}
+
+/** Bounds the reported times of a task. @param sinceMs time since it can have started at the earliest */
+function possibleTask(held: ReportedTask, sinceMs: Millis): ReportedTask {
+  const { elapsedMs, pausedMs } = held;
+  return {
+    ...held,
+    elapsedMs: possibleMs(elapsedMs, sinceMs),
+    pausedMs: pausedMs && possibleMs(pausedMs, sinceMs),
+  };
 }
 
 function shouldBeAtWorker(s: SchedulerState, { tasks }: Job, task: TaskIndex): boolean {

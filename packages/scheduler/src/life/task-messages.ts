@@ -3,6 +3,7 @@ import { probesReturned } from '../dispatch/routing.js';
 import { AssignedBy } from '../job/assignment.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
 import type { Job } from '../job/job.js';
+import { possibleMs, possibleTimes } from '../job/outcomes.js';
 import { TaskState } from '../job/task-state.js';
 import type { SchedulerState } from '../state/state.js';
 import { adjustOutcome, attemptDeclined, attemptEnded, recordEnd } from './endings.js';
@@ -28,10 +29,12 @@ export function taskEnded(s: SchedulerState, from: Address, message: MessageOf<'
 }
 
 function processEnd(s: SchedulerState, from: Address, message: MessageOf<'ended'>, now: Millis): void {
-  const { task, attempt, runMs, pausedMs } = message;
+  const { task, attempt } = message;
   const job = s.jobs.byNumber(message.job);
   const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
-  const outcome = counts ? adjustOutcome(s, job, task, message.outcome) : message.outcome;
+  const reported = job === undefined ? message : possibleTimes(message, now - job.acceptedAt);
+  const { runMs, pausedMs } = reported;
+  const outcome = counts ? adjustOutcome(s, job, task, reported.outcome) : reported.outcome;
   const end: AttemptEnd = { task, outcome, runMs, pausedMs, position: undefined };
   if (counts) recordEnd(s, job, end, now);
   else abandonedEnded(s, from, { job: message.job, task, attempt }, { outcome, runMs }, now);
@@ -48,7 +51,7 @@ function processEnd(s: SchedulerState, from: Address, message: MessageOf<'ended'
     s.counters.staleReports++;
     return;
   }
-  if (job.existingLoans !== undefined || pausedMs !== undefined) job.loans.ended(message);
+  if (job.existingLoans !== undefined || pausedMs !== undefined) job.loans.ended({ ...message, pausedMs });
   job.history.reports.dropsOptional = s.jobs.isMemoryScarce;
   attemptEnded(s, job, end, now);
   if (!job.hasEnded) s.jobs.updateBytes(job);
@@ -93,7 +96,8 @@ export function taskLent(s: SchedulerState, from: Address, message: MessageOf<'l
   const job = s.jobs.byNumber(message.job);
   if (job === undefined || job.hasEnded || !job.tasks.isRunningAt(message.task, message.attempt, from))
     return;
-  job.loans.reported(message, now);
+  const pausedMs = possibleMs(message.pausedMs, now - job.acceptedAt);
+  job.loans.reported({ ...message, pausedMs }, now);
   s.events.changed(job, now);
 }
 
