@@ -198,12 +198,12 @@ it('shows what the tasks of an ended job waited for', () => {
   const ended = { ...waits({ jobs: 0, tasks: 0, workMs: 0 }), job, waiting: [], waits: spread };
   const worker = { phase: 'worker', tasks: 8, meanMs: 3_500, maxMs: 6_000 } as const;
   expect(page({ ...ended, waitSums: [worker] })).toContain(
-    'max 6 s (8 tasks that have started), for a free worker',
+    'max 6 s (8 tasks that have started), for a worker',
   );
   const stage = { phase: 'stage', tasks: 7, meanMs: 3_830, maxMs: 3_830 } as const;
   const text = page({ ...ended, waitSums: [stage, worker] });
   expect(text).toContain('3.83 s for the stages before theirs (7 tasks)');
-  expect(text).toContain('3.5 s on average, 6 s at most, for a free worker (8 tasks)');
+  expect(text).toContain('3.5 s on average, 6 s at most, for a worker (8 tasks)');
   expect(whyJson({ ...ended, waitSums: [stage] }, { now: 0, cutoff: background.cutoff })).toMatchObject({
     waited: [{ phase: 'stage', tasks: 7, meanSeconds: 3.83, maxSeconds: 3.83 }],
   });

@@ -29,7 +29,7 @@ it('says from when tasks have waited, if earlier stages ended before', () => {
   const worker = { phase: 'worker', tasks: 10, meanMs: 100, maxMs: 300 };
   const stage = { phase: 'stage', tasks: 8, meanMs: 500, maxMs: 500 };
   expect(whySentence(explained(ENDED, { waits: WAITS, waitSums: [worker] }), 0)).toBe(
-    'Completed after 900 ms: 100 ms until the first task started, and 90% of the tasks waited 200 ms or less; most of the waiting was for a free worker.',
+    'Completed after 900 ms: 100 ms until the first task started, and 90% of the tasks waited 200 ms or less; most of the waiting was for a worker.',
   );
   expect(whySentence(explained(ENDED, { waits: WAITS, waitSums: [stage, worker] }), 0)).toContain(
     '90% of the tasks waited 200 ms or less once ready; most of the waiting was for the stages before theirs',
@@ -40,7 +40,7 @@ it('gives no percentile of one task', () => {
   const waits = { tasks: 1, p50: 100, p90: 100, max: 100 };
   const waitSums = [{ phase: 'worker', tasks: 1, meanMs: 100, maxMs: 100 }];
   expect(whySentence(explained(ENDED, { waits, waitSums }), 0)).toBe(
-    'Completed after 900 ms: 100 ms until it started; most of the waiting was for a free worker.',
+    'Completed after 900 ms: 100 ms until it started; most of the waiting was for a worker.',
   );
 });
 

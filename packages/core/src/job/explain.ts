@@ -321,7 +321,7 @@ function spreadLines({ waits, waitSums = [] }: Explained): string[] {
     : [`${spread}${readyWords(waitSums)}`, ...waitSums.map((sum) => sumLine(sum, tasks))];
 }
 
-/** Summarizes waits: `3.83 s on average, 6 s at most, for a free worker (8 tasks)` */
+/** Summarizes waits: `3.83 s on average, 6 s at most, for a worker (8 tasks)` */
 function sumLine({ phase, tasks, meanMs, maxMs }: WaitSum, started: number): string {
   const mean = formatDuration(meanMs);
   const max = formatDuration(maxMs);

@@ -117,7 +117,7 @@ export const WAITING_LABELS: Readonly<Record<WaitingReason, string>> = {
 export const WAIT_PHASE_WORDS: Readonly<Record<WaitPhase, string>> = {
   'other-job': 'for another job to end (--after, --after-ok)',
   stage: 'for the stages before theirs',
-  worker: 'for a free worker',
+  worker: 'for a worker',
   held: 'for their job to be released, or to begin (--hold, --begin)',
   retry: 'from the first attempt, which failed or was lost, to the last one',
 };

@@ -210,7 +210,7 @@ it('draws how the time was spent, one row per limit', () => {
   const shown = text(<Waterfall job={job({ attempts: [attempt(0, 4, 6)] })} why={why} />);
   expect(shown).toContain('job a-8 takes 4 CPUs 2 tasks (resources), seen for 4 s');
   expect(shown).toContain('tasks run from 4 s after submission, for 6 s');
-  expect(shown).toContain('1.5 s for a free worker (3 tasks, at most 4 s)');
+  expect(shown).toContain('1.5 s for a worker (3 tasks, at most 4 s)');
 });
 
 it('shows the whole explanation by topic', () => {
