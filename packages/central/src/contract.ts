@@ -155,7 +155,7 @@ export type ClusterEvent =
   | {
       readonly kind: 'schedulers-missing';
       readonly schedulers: readonly string[];
-      /** Those whose jobs no scheduler lists; the jobs of the others have another owner, or have ended. */
+      /** Names the schedulers whose jobs no other lists; the jobs of the rest have another owner, or have ended. */
       readonly unlisted: readonly string[];
     }
   | { readonly kind: 'cutoff-changed'; readonly fromMs: Millis; readonly toMs: Millis }

@@ -201,7 +201,8 @@ export class Roster {
   /** Refreshes an old list in the background, and sooner if it lacks schedulers, which may be back. */
   keepFresh(): void {
     const { rosterAgeMaxMs, rosterPauseMs } = this.#timings;
-    const ageMaxMs = this.missing.length > 0 ? Math.min(rosterPauseMs, rosterAgeMaxMs) : rosterAgeMaxMs;
+    const isComplete = this.#away.length === 0 && this.#missing.length === 0;
+    const ageMaxMs = isComplete ? rosterAgeMaxMs : Math.min(rosterPauseMs, rosterAgeMaxMs);
     if (performance.now() - this.#updatedAt > ageMaxMs) this.refreshSoon();
   }
 

@@ -318,7 +318,7 @@ export class Lending {
   ): readonly RunView[] | undefined {
     const { worker } = first;
     if (!worker.open || stage.gang || stage.declinedBy?.has(worker) === true) return undefined;
-    // Must precede the search: a worker may have queued many tasks, which do not lend.
+    // Comes before the search, because a worker may have queued many tasks, which do not lend.
     if (!canLend(first, worker) || this.#reservations.isForcedAt(worker, stage)) return undefined;
     const cpus = Math.max(1, cpusOf(stage));
     const lenders: RunView[] = [];

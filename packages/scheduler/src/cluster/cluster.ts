@@ -200,12 +200,12 @@ export class Cluster {
     return lateMs > this.timings.heartbeatMs ? lateMs : 0;
   }
 
-  /** As long as central waits before it doubts its own leases. */
+  /** Returns whether the suspension took more than half a lease, after which central doubts its own leases. */
   #wasLongSuspended(now: Millis): boolean {
     return this.#suspendedMs(now) > this.timings.leaseMs / 2;
   }
 
-  /** Must precede each change of the time of the next heartbeat. */
+  /** Records a long suspension. The next heartbeat shows it, so each change of that time must follow. */
   #noteSuspension(now: Millis): void {
     if (this.#wasLongSuspended(now)) this.#resumedAt = now;
   }

@@ -36,7 +36,7 @@ export function isExcusedLoss(outcome: Outcome): boolean {
   return startFault(outcome) === undefined;
 }
 
-/** By how much the clocks of two machines may differ, of which one accepted the job and the other took it over. */
+/** Clocks may differ by this much between the machine that accepted the job and the one that took it over. */
 const CLOCKS_APART_MAX_MS = 60_000;
 
 /** Bounds a duration that a worker reports by the time for which it can have lasted. */

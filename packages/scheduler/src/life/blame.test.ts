@@ -161,7 +161,7 @@ describe('a worker that fails the first attempts of many small jobs, which compl
     expect(sent[4]).toHaveLength(1);
   });
 
-  test('is told the user if all of them have the same', () => {
+  test('gets the user in the message if all of them have the same', () => {
     const bench = submitted(1, 0, W1, W2);
     const sentTo = (first: number, user: (number: number) => string | undefined) =>
       Array.from({ length: 5 }, (_, place) => job(bench, first + place, true, user(place))).flat();
