@@ -35,7 +35,7 @@ function isShareable({ mayLend, gang, demand }: StageView): boolean {
 function usesItsCpus(run: RunView, worker: WorkerView): boolean {
   const { borrower, isQueued, isPreempted } = run;
   if (run.worker !== worker || borrower !== undefined || isQueued || isPreempted) return false;
-  return worker.runs.includes(run);
+  return run.stage.job.runs.has(run);
 }
 
 /**

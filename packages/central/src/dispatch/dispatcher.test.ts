@@ -909,3 +909,48 @@ describe('a restarted owner', () => {
     ]);
   });
 });
+
+describe('a worker that registers thousands of tasks', () => {
+  const COUNT = 10_000;
+  const QUEUED = Array.from({ length: COUNT }, (_, task) => ({ task, match: 0, queued: true }));
+
+  /** Returns how many elements array methods look through or move for each of the tasks. */
+  function looksPerTask(act: () => void): number {
+    let looks = 0;
+    const originals = (['indexOf', 'includes', 'find', 'splice', 'some'] as const).map((name) => {
+      const original = Array.prototype[name] as (...args: unknown[]) => unknown;
+      const counted = function (this: unknown[], ...args: unknown[]): unknown {
+        looks += this.length;
+        return original.apply(this, args);
+      };
+      Object.assign(Array.prototype, { [name]: counted });
+      return [name, original] as const;
+    });
+    act();
+    Object.assign(Array.prototype, Object.fromEntries(originals));
+    return looks / COUNT;
+  }
+
+  test('costs a constant effort per task when it no longer reports them', () => {
+    const bench = new Bench(1);
+    bench.found(0, QUEUED);
+    expect(bench.dispatcher.loadAt(0 as Address).tasks).toBe(COUNT);
+    bench.now += 1e9;
+    expect(looksPerTask(() => bench.found(0, QUEUED.slice(5, 7)))).toBeLessThan(20);
+    expect(bench.dispatcher.loadAt(0 as Address).tasks).toBe(2);
+    bench.found(0, []);
+    expect(bench.dispatcher.loadAt(0 as Address).tasks).toBe(0);
+  });
+
+  test('costs a constant effort per task if others are matched', () => {
+    const bench = new Bench(1);
+    const matched = QUEUED.map(({ task }) => ({ task, match: task + 1 }));
+    expect(looksPerTask(() => bench.found(0, [...QUEUED, ...matched]))).toBeLessThan(20);
+  });
+
+  test('costs a constant effort per task if each borrows from the next', () => {
+    const bench = new Bench(1);
+    const chain = QUEUED.map(({ task }) => ({ task, match: task + 1, lenders: [task + 2] }));
+    expect(looksPerTask(() => bench.found(0, chain))).toBeLessThan(20);
+  });
+});

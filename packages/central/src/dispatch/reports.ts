@@ -1,4 +1,13 @@
-import { type Environment, GPU, type MessageOf, type Millis, SLOT, sumOf, unitsFree } from '@goshawk/core';
+import {
+  type Environment,
+  GPU,
+  LIMITS,
+  type MessageOf,
+  type Millis,
+  SLOT,
+  sumOf,
+  unitsFree,
+} from '@goshawk/core';
 import {
   type BookedRun,
   type BookedWorker,
@@ -32,13 +41,15 @@ export function addReportedRuns(
 ): void {
   worker.hasUnknownRuns = false;
   updateQueue(s, worker, held, now);
-  const paused = held.flatMap(({ lenders = [] }) => lenders);
-  endLoans(s, worker, (run) => paused.includes(run.match), now);
+  const paused = new Set(held.flatMap(({ lenders = [] }) => lenders));
+  endLoans(s, worker, (run) => paused.has(run.match), now);
+  const matched = new Map(worker.runs.map((run) => [run.match, run]));
   // Lenders first: their borrowers use their slots.
-  for (const each of paused.length === 0 ? held : lendersFirst(held)) {
+  for (const each of paused.size === 0 ? held : lendersFirst(held)) {
     const startedAt = now - each.elapsedMs;
-    const known = runOf(s, worker, each);
-    if (known === undefined) add(s, worker, each, startedAt, now);
+    const known =
+      each.match > 0 ? matched.get(each.match) : s.books.job(each.owner, each.job)?.runOf(each.task);
+    if (known === undefined) add(s, worker, each, matched, startedAt, now);
     // A delayed registration yields a start time that is too late, so the earlier one stays.
     else if (known.named === undefined) known.startedAt = Math.min(known.startedAt, startedAt);
     else if (known.worker === worker && known.named.attempt === each.attempt) {
@@ -239,7 +250,15 @@ function restore(s: ReportState, worker: BookedWorker, match: number): void {
   s.books.restore(run, endedAt);
 }
 
-function add(s: ReportState, worker: BookedWorker, held: ReportedRun, startedAt: Millis, now: Millis): void {
+/** @param matched runs of the worker by match, to which it adds the run */
+function add(
+  s: ReportState,
+  worker: BookedWorker,
+  held: ReportedRun,
+  matched: Map<number, BookedRun>,
+  startedAt: Millis,
+  now: Millis,
+): void {
   const { match, owner, job: number, stage: index, task, attempt, long, queued } = held;
   const named = match === 0 ? { task, attempt } : undefined;
   const job = s.books.declareAdopted(owner, number, startedAt, long);
@@ -251,13 +270,14 @@ function add(s: ReportState, worker: BookedWorker, held: ReportedRun, startedAt:
   if (named === undefined) {
     worker.numberFrom(match);
     // A wrong report may name a lender twice.
-    const lenders = [...new Set((held.lenders ?? []).flatMap((lender) => worker.runOf(lender) ?? []))];
+    const lenders = [...new Set((held.lenders ?? []).flatMap((lender) => matched.get(lender) ?? []))];
     const isShared = held.shares === true;
     const run =
       lenders.length > 0 && canMakeRoom(lenders, isShared, worker)
         ? s.books.adoptBorrower(stage, worker, startedAt, match, lenders, isShared, now)
         : s.books.adoptRun(stage, worker, startedAt, { match, isExtra: held.lenders !== undefined });
     if (run !== undefined) {
+      matched.set(match, run);
       run.pausedBeforeMs = held.pausedMs ?? 0;
       run.task = task;
     }
@@ -271,15 +291,6 @@ function add(s: ReportState, worker: BookedWorker, held: ReportedRun, startedAt:
   // The owner still waits for the placement of a task that the worker already has.
   const at = [{ task, attempt, worker: worker.address }];
   if (waiting !== undefined) s.env.send(owner, { type: 'placed', job: number, at });
-}
-
-/** Returns the known run of a task that the worker reports. For a placed task, the attempt may differ. */
-function runOf(
-  s: ReportState,
-  worker: BookedWorker,
-  { match, owner, job, task }: ReportedRun,
-): BookedRun | undefined {
-  return match > 0 ? worker.runOf(match) : s.books.job(owner, job)?.runOf(task);
 }
 
 /** Returns whether the task was placed so recently that the worker may not have it yet. */
@@ -307,15 +318,18 @@ function appended(runs: BookedRun[] | undefined, run: BookedRun): BookedRun[] {
 function lendersFirst(held: readonly ReportedRun[]): ReportedRun[] {
   const sorted: ReportedRun[] = [];
   let left = [...held];
-  for (let before = -1; left.length > 0 && sorted.length > before; ) {
+  for (let before = -1, level = 0; left.length > 0 && sorted.length > before && level < LEVELS_MAX; level++) {
     before = sorted.length;
     const waiting = new Set(left.map(({ match }) => match));
     const waits = ({ lenders = [] }: ReportedRun): boolean => lenders.some((match) => waiting.has(match));
     sorted.push(...left.filter((run) => !waits(run)));
     left = left.filter(waits);
   }
-  // Only a wrong report has lenders in a circle.
+  // Only a wrong report has lenders in a circle, or more levels.
   return [...sorted, ...left];
 }
+
+/** A lender, its borrower, and the children of the borrower. */
+const LEVELS_MAX = 2 + LIMITS.nestedMax;
 
 const NO_RUNS: readonly BookedRun[] = [];

@@ -615,7 +615,7 @@ export class ClusterBooks implements ClusterView {
     const { stage, worker } = run;
     const how = reported === 'done' && run.isPreempted ? 'preempted' : reported;
     if (!worker.removeRun(run)) return;
-    if (worker.runs.length === 0) this.onIdle?.(worker);
+    if (worker.runCount === 0) this.onIdle?.(worker);
     this.#leave(run);
     if (how === 'done') stage.ended = Math.min(stage.tasks, stage.ended + 1);
     this.#limits.vacates(run);
@@ -725,7 +725,7 @@ export class ClusterBooks implements ClusterView {
     const { stage, worker } = run;
     stage.running++;
     stage.job.addRun(run);
-    worker.runs.push(run);
+    worker.addRun(run);
     this.#runs++;
     this.#limits.occupies(run);
     this.#limits.changed(stage);

@@ -12,6 +12,7 @@ import {
   invariant,
   type JobFactValues,
   type JobNumber,
+  LIMITS,
   type Millis,
   type Needs,
   NO_FACTS,
@@ -392,7 +393,9 @@ export class BookedWorker implements WorkerView {
   #gpus: Gpus<BookedRun> | undefined;
   readonly #gpuAt: number;
   open = false;
-  readonly runs: BookedRun[] = [];
+  /** May still contain runs that have left; see `removeRun`. */
+  #runs: BookedRun[] = [];
+  #left = 0;
   /** Slots of confirmed runs. */
   confirmedSlots = 0;
   /** A `freed` event of this worker is queued for the policy. */
@@ -558,11 +561,40 @@ export class BookedWorker implements WorkerView {
     return this.runs.find((run) => run.match === match);
   }
 
-  /** @returns whether the worker had the run */
+  /** Its runs in the order in which they arrived. */
+  get runs(): readonly BookedRun[] {
+    if (this.#left > 0) {
+      this.#runs = this.#runs.filter((run) => !run.hasLeft);
+      this.#left = 0;
+    }
+    return this.#runs;
+  }
+
+  /** Number of its runs. */
+  get runCount(): number {
+    return this.#runs.length - this.#left;
+  }
+
+  addRun(run: BookedRun): void {
+    this.#runs.push(run);
+  }
+
+  /**
+   * Removes a run. A long list is shortened only when it is read: to end all of a long queue would otherwise take quadratic
+   * time.
+   *
+   * @returns whether the worker had the run
+   */
   removeRun(run: BookedRun): boolean {
-    const at = this.runs.indexOf(run);
-    if (at >= 0) this.runs.splice(at, 1);
-    return at >= 0;
+    if (run.hasLeft) return false;
+    if (this.#runs.length > LIMITS.slotsMax) this.#left++;
+    else {
+      const at = this.#runs.indexOf(run);
+      if (at < 0) return false;
+      this.#runs.splice(at, 1);
+    }
+    run.hasLeft = true;
+    return true;
   }
 }
 
@@ -597,6 +629,8 @@ export class BookedRun implements RunView {
   task: TaskIndex | undefined;
   /** Whether the policy has requested its preemption, and whether its owner has been asked; undefined: neither. */
   preemption: 'requested' | 'sent' | undefined;
+  /** Whether its worker no longer has it. */
+  hasLeft = false;
   /** A `found` or `resumed` event of this run is queued for the policy. */
   isFoundPending = false;
   lenders: readonly BookedRun[] = NO_LENDERS;
