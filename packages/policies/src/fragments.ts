@@ -1,5 +1,9 @@
 import { CPU, ONE_CPU, PER_CPU, SLOT, type Vector } from '@goshawk/core';
+import { TOLERANCE } from './amounts.js';
 import type { RunView, WorkerView } from './contract.js';
+
+/** Number of workers at which one call looks for room that costs nothing. */
+const WORKERS_MAX = 64;
 
 /** The tasks of a user at a worker that request parts of CPUs. */
 interface Fragment {
@@ -42,6 +46,23 @@ export class Fragments {
   /** What the user is charged beyond the charges of its tasks. */
   of(user: string): number {
     return this.#users.get(user)?.extra ?? 0;
+  }
+
+  /**
+   * Workers where one more task with this demand, which alone is charged `base`, costs the user nothing. Calls see all workers in turn.
+   */
+  *covering(demand: Vector, user: string, base: number): Iterable<WorkerView> {
+    const at = this.#users.get(user)?.at;
+    if (at === undefined || !isFragment(demand)) return;
+    let left = Math.min(WORKERS_MAX, at.size);
+    for (const [worker, fragment] of at) {
+      if (left-- === 0) return;
+      at.delete(worker);
+      at.set(worker, fragment);
+      const { cpu, tasks, extra } = fragment;
+      const more = { cpu: cpu + (demand[CPU] ?? 0), tasks: tasks + 1, base: fragment.base + base };
+      if (this.#extraOf(more, worker) + base <= extra + TOLERANCE) yield worker;
+    }
   }
 
   /**
@@ -90,16 +111,20 @@ export class Fragments {
   }
 
   #update(of: { extra: number }, fragment: Fragment, worker: WorkerView): number {
-    const extra = Math.max(0, this.#unit * blockedBy(fragment, worker.capacity) - fragment.base);
+    const extra = this.#extraOf(fragment, worker);
     const change = extra - fragment.extra;
     fragment.extra = extra;
     of.extra += change;
     return change;
   }
+
+  #extraOf(fragment: Omit<Fragment, 'extra'>, { capacity }: WorkerView): number {
+    return Math.max(0, this.#unit * blockedBy(fragment, capacity) - fragment.base);
+  }
 }
 
 /** Thousandths of CPUs that such tasks make unusable for tasks with whole CPUs. */
-function blockedBy({ cpu, tasks }: Fragment, capacity: Vector): number {
+function blockedBy({ cpu, tasks }: Pick<Fragment, 'cpu' | 'tasks'>, capacity: Vector): number {
   if (tasks === 0) return 0;
   const whole = Math.ceil(cpu / PER_CPU) * PER_CPU;
   return Math.min(capacity[CPU] ?? 0, Math.max(whole, tasks * cpuPerPlace(capacity)));

@@ -6,7 +6,7 @@ import type { FreeWorkers } from '../free-workers.js';
 import { expiresAt, RESERVATIONS_MAX, type Reservation, type Reservations } from '../reservations.js';
 import type { RunTimeEstimates } from '../run-time-estimates.js';
 import type { Gangs } from './gangs.js';
-import type { Kind } from './kinds.js';
+import { KINDS, type Kind } from './kinds.js';
 import type { Limits } from './limits.js';
 import { STRETCH } from './order.js';
 import type { Placement } from './placement.js';
@@ -65,7 +65,7 @@ export class Backfill {
   reserve(cluster: ClusterView, draft: Draft, now: Millis): void {
     this.#reservations.renew();
     this.#startReserved(draft, now);
-    const kinds = this.#limits.runnableKinds(now);
+    const kinds = KINDS.filter((kind) => this.#limits.mayReserve(kind, now));
     const stuck = this.#blockedStages(kinds, now);
     this.#updateFirst(stuck, kinds, now);
     if (stuck.length === 0) return;

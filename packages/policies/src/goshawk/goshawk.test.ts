@@ -1,4 +1,4 @@
-import { ONE_CPU } from '@goshawk/core';
+import { CPU, ONE_CPU, PER_CPU } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BookedDraft } from '../books/draft.js';
@@ -501,6 +501,71 @@ describe('the reserve', () => {
     expect(bench.policy.line!(0).longLimit).toBe(6);
     bench.need(1, { long: true, tasks: 10, estimateMs: 5_000 });
     expect(bench.policy.line!(0).longRunning).toBe(6);
+  });
+
+  describe.each([0.001, 0.5])('counts whole CPUs that long tasks of %f CPUs block', (cpu) => {
+    // One at each worker, because of the memory.
+    const parts = { long: true, tasks: 10, estimateMs: 60_000, demand: { cpu, memory: 60 } };
+    const settings = { slots: 16, capacity: { cpu: 1, memory: 100 } };
+    const blocked = (bench: PolicyBench): number =>
+      [...bench.books.workers].filter(({ free }) => free[CPU]! < PER_CPU).length;
+
+    test.each(['long', 'large'])('if these do not lend: of %s jobs', (kind) => {
+      const bench = cluster(10, 0.2, settings);
+      bench.need(1, kind === 'long' ? parts : { ...parts, long: false, part: 'early' });
+      expect([bench.count(1), blocked(bench)]).toEqual([8, 8]);
+      bench.need(2, { tasks: 2 });
+      expect(bench.count(2)).toBe(2);
+      while (bench.busy > 0) bench.endAny(0);
+      expect(bench.policy.line!(0).longRunning).toBe(0);
+    });
+
+    test('if nothing lends', () => {
+      const bench = new PolicyBench('goshawk', 10, { ...settings, context: { reserve: 0.2, lend: 'none' } });
+      bench.need(1, { ...parts, mayLend: true });
+      expect(bench.count(1)).toBe(8);
+    });
+
+    test('but not while they lend', () => {
+      const bench = cluster(10, 0.2, settings);
+      bench.need(1, { ...parts, tasks: 20, mayLend: true });
+      expect(bench.count(1)).toBe(10);
+      bench.now = SECOND;
+      bench.need(2, { tasks: 10 });
+      expect(bench.count(2)).toBe(10);
+      // After 5% of their time, they lend to short tasks no more.
+      bench.now += 4 * SECOND;
+      while (bench.count(2) > 0) bench.end(2);
+      expect(bench.policy.line!(bench.now)).toMatchObject({ longRunning: 10, lendable: 0 });
+      for (const left of [9, 8]) {
+        bench.end(1);
+        expect(blocked(bench)).toBe(left);
+      }
+      bench.end(1);
+      bench.now += SECOND;
+      bench.need(3, { tasks: 2 });
+      expect(bench.count(3)).toBe(2);
+    });
+
+    test('once for all tasks that share a CPU', () => {
+      const bench = cluster(10, 0.2, { ...settings, capacity: { cpu: 1 } });
+      bench.need(1, { ...parts, tasks: 1_000, demand: { cpu } });
+      for (let end = 0; end < 100; end++) {
+        expect([bench.count(1), blocked(bench)]).toEqual([8 * (cpu === 0.5 ? 2 : 16), 8]);
+        expect(bench.policy.line!(0).longRunning).toBe(8);
+        bench.endAny(7 * end);
+      }
+    });
+  });
+
+  test('does not let tasks with parts of CPUs, which need no more of them, keep long ones waiting for ever', () => {
+    const bench = cluster(10, 0.2, { slots: 16, capacity: { cpu: 1 } });
+    const long = { long: true, estimateMs: 60_000 };
+    bench.need(1, { ...long, user: 'mal', tasks: 100_000, demand: { cpu: 0.1 } });
+    expect(bench.count(1)).toBe(80);
+    bench.need(2, { ...long, user: 'ann', tasks: 10 });
+    for (let end = 0; end < 2_000 && bench.count(2) < 4; end++) bench.endAny(7 * end);
+    expect(bench.count(2)).toBe(4);
   });
 
   test.each([0, 0.01, SECOND])(

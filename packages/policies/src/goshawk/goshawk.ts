@@ -163,6 +163,7 @@ class Goshawk implements CentralPolicy {
       more = this.#blocked.retry(now);
     }
     if (more === undefined || more.before !== undefined) this.#serving.serve(draft, now);
+    this.#serving.fill(draft, now);
     const starts = this.#starting.count;
     this.#serving.lend(cluster, draft, now);
     // A stage that has borrowed gives its reservation up, and short tasks change the reserve.
@@ -249,9 +250,9 @@ class Goshawk implements CentralPolicy {
 
   #changed(job: JobView, now: Millis): void {
     for (const run of job.runs) {
+      this.#lending.offered(run, now);
       this.#limits.recount(run);
       this.#shares.recharge(run, now);
-      this.#lending.offered(run, now);
     }
     this.#queue.changed(job);
   }
@@ -259,8 +260,8 @@ class Goshawk implements CentralPolicy {
   #entered(run: RunView, now: Millis): void {
     this.#estimates.started(run);
     this.#shares.charge(run, now);
-    this.#limits.count(run);
     this.#lending.started(run, now);
+    this.#limits.count(run);
     for (const lender of run.lenders) this.#paused(lender, now);
   }
 
@@ -276,8 +277,8 @@ class Goshawk implements CentralPolicy {
     if (pausedMs === undefined) return;
     this.#estimates.resumed(run, pausedMs);
     this.#shares.lentOrTakenBack(run, now);
-    this.#limits.count(run);
     this.#lending.offered(run, now);
+    this.#limits.count(run);
   }
 
   #ended(run: RunView, how: RunEnd, now: Millis): void {

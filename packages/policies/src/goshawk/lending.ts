@@ -79,6 +79,11 @@ export class Lending {
     return this.#budgets.cpus;
   }
 
+  /** Whether the run may pause for short tasks. */
+  lendsToShort(run: RunView): boolean {
+    return this.#budgets.of(run) > 0;
+  }
+
   /** Whether some run may pause for a short task. */
   get mayLendToShort(): boolean {
     return this.#budgets.size > 0;
@@ -121,12 +126,13 @@ export class Lending {
 
   /** The run uses its CPUs: it has started or resumed, or its estimate has changed. */
   offered(run: RunView, now: Millis): void {
-    const budgetMs = this.#mayLend(run) ? this.#budgetOf(run, now) : 0;
+    const budgetMs = this.mayLend(run) ? this.#budgetOf(run, now) : 0;
     if (budgetMs > 0) this.#budgets.set(run, budgetMs);
     else this.#budgets.delete(run);
   }
 
-  #mayLend(run: RunView): boolean {
+  /** Whether the run may pause now. */
+  mayLend(run: RunView): boolean {
     if (run.borrower !== undefined || run.lenders.length > 0 || run.isQueued) return false;
     return isLendable(run.stage) && this.isOn;
   }

@@ -1,5 +1,6 @@
 import { CPU, type Millis, PER_CPU, reserveWindowMs, slotsIn } from '@goshawk/core';
 import type { PolicyContext, RunView, StageView, WorkerView } from '../contract.js';
+import { Fragments, isFragment } from '../fragments.js';
 import type { FreeWorkers } from '../free-workers.js';
 import { classOf, earlyStageOf, KINDS, type Kind } from './kinds.js';
 import type { Lending } from './lending.js';
@@ -14,24 +15,32 @@ const SMALL_FRACTION = 1 / 3;
 const AGAIN_MIN_MS = 10;
 
 /** Kinds of running tasks not known to be short. Pilots count like the rest of their job. */
-type RunningKind = Exclude<Kind, 'pilots' | 'short'>;
+type RunningKind = (typeof RUNNING_KINDS)[number];
+const RUNNING_KINDS = ['small', 'long', 'large'] as const satisfies readonly Kind[];
 
 /** Decides which kinds of tasks may start now: all tasks not known to be short leave a reserve for short ones. */
 export class Limits {
   readonly #context: PolicyContext;
   readonly #waiting: Waiting;
   readonly #free: FreeWorkers;
-  readonly #lending: Pick<Lending, 'cpus'>;
+  readonly #lending: Pick<Lending, 'cpus' | 'mayLend' | 'lendsToShort'>;
   readonly #long: LongLimit;
-  /** Runs of jobs not known to be short, on open workers, by run id; and their totals by kind. */
+  /** Runs of jobs not known to be short, on open workers, by run id; and what they count by kind, in thousandths of a CPU. */
   readonly #counted: (RunningKind | undefined)[] = [];
   readonly #running: Record<RunningKind, number> = { small: 0, long: 0, large: 0 };
+  /** What they count by kind because no task with whole CPUs can use or borrow the rest of a CPU. */
+  readonly #fragments = new Fragments();
   /** Stages with runs that were counted before the class of their job was known. */
   readonly #undecided = new Set<StageView>();
   /** Number of one-CPU tasks that the cluster can run at a time. */
   #units = 0;
 
-  constructor(context: PolicyContext, waiting: Waiting, free: FreeWorkers, lending: Pick<Lending, 'cpus'>) {
+  constructor(
+    context: PolicyContext,
+    waiting: Waiting,
+    free: FreeWorkers,
+    lending: Pick<Lending, 'cpus' | 'mayLend' | 'lendsToShort'>,
+  ) {
     this.#lending = lending;
     this.#context = context;
     this.#waiting = waiting;
@@ -40,15 +49,12 @@ export class Limits {
   }
 
   get longRunning(): number {
-    return this.#running.long;
+    return this.#running.long / PER_CPU;
   }
 
   /** Number of running tasks that count towards the limit of a kind, and the limit. */
   countOf(kind: Kind, now: Millis): { readonly running: number; readonly limit: number } {
-    const { long, small, large } = this.#running;
-    const limit = this.longLimit(now);
-    if (kind === 'long') return { running: long, limit };
-    return { running: long + small + large, limit };
+    return { running: kind === 'long' ? this.longRunning : this.#allRunning, limit: this.longLimit(now) };
   }
 
   /** Number of CPUs for short tasks: those kept free, and those that they could borrow. */
@@ -64,11 +70,34 @@ export class Limits {
   mayRun(kind: Kind, now: Millis): boolean {
     if (kind === 'short' || kind === 'pilots') return true;
     const { running, limit } = this.countOf(kind, now);
-    // The books may count more tasks at a worker than it has CPUs. More CPUs are then free than must stay free.
-    if (running < limit || Math.floor(this.#free.units) > this.#units - limit) return true;
-    const { long, small } = this.#running;
+    if (running < limit || this.#isFreeBeyond(limit, this.#blocked)) return true;
+    const { small } = this.#running;
     // Small jobs need not wait for their pilots, even if long tasks fill the reserve: they can borrow.
-    return kind === 'small' && small + Math.max(0, long - limit) < this.reserve(now);
+    return kind === 'small' && small / PER_CPU + Math.max(0, this.longRunning - limit) < this.reserve(now);
+  }
+
+  /** Whether a stage of the kind may get a reservation: what tasks block beyond their CPUs ends with them. */
+  mayReserve(kind: Kind, now: Millis): boolean {
+    if (this.mayRun(kind, now)) return true;
+    const { running, limit } = this.countOf(kind, now);
+    return running - this.#blocked < limit || this.#isFreeBeyond(limit, 0);
+  }
+
+  /** The books may count more tasks at a worker than it has CPUs. More CPUs are then free than must stay free. */
+  #isFreeBeyond(limit: number, unusable: number): boolean {
+    return Math.floor(this.#free.units - unusable) > this.#units - limit;
+  }
+
+  /** Workers where a task of the waiting stage counts nothing, because those that block CPUs there count whole ones. */
+  covering(stage: StageView): Iterable<WorkerView> {
+    const kind = this.#waiting.kindOf(stage);
+    if (kind === undefined || !((stage.demand[CPU] ?? 0) > 0)) return [];
+    return this.#fragments.covering(stage.demand, kind, amountOf(stage));
+  }
+
+  /** Whether there may be such workers. */
+  get covers(): boolean {
+    return this.#fragments.hasRuns;
   }
 
   runnableKinds(now: Millis): readonly Kind[] {
@@ -99,8 +128,8 @@ export class Limits {
 
   /** @returns when to plan again because a limit may rise with time alone; undefined: never */
   planEnds(now: Millis): Millis | undefined {
-    const { long, small, large } = this.#running;
-    this.#long.setShortSlots(Math.max(0, this.#units - this.#free.units - long - small - large), now);
+    const used = this.#units - this.#free.units + this.#blocked;
+    this.#long.setShortSlots(Math.max(0, used - this.#allRunning), now);
     const mayRise = this.#free.size > 0 && this.#long.mayRiseWithTime(this.#units, now);
     if (!mayRise || !this.#areBinding(now)) return undefined;
     // The limit changes slowly, on the scale of cutoffs.
@@ -131,14 +160,34 @@ export class Limits {
     if (early !== undefined) this.#undecided.add(early);
     if (kind === 'short' || kind === 'pilots') return;
     this.#counted[run.id] = kind;
-    this.#running[kind] += unitsOf(stage);
+    const amount = amountOf(stage);
+    this.#running[kind] += amount + (this.#mayBlock(run, kind) ? this.#fragments.add(run, kind, amount) : 0);
   }
 
   uncount(run: RunView): void {
     const kind = this.#counted[run.id];
     if (kind === undefined) return;
     this.#counted[run.id] = undefined;
-    this.#running[kind] -= unitsOf(run.stage);
+    this.#running[kind] += this.#fragments.remove(run) - amountOf(run.stage);
+  }
+
+  /** Whether the run may keep CPUs from short tasks that it does not use, and does not pause for them. */
+  #mayBlock(run: RunView, kind: RunningKind): boolean {
+    const { demand } = run.stage;
+    if (!isFragment(demand) || (demand[CPU] ?? 0) <= 0) return false;
+    // Small jobs do not lend to short tasks because they are probably short.
+    return kind === 'small' ? !this.#lending.mayLend(run) : !this.#lending.lendsToShort(run);
+  }
+
+  get #allRunning(): number {
+    const { long, small, large } = this.#running;
+    return (long + small + large) / PER_CPU;
+  }
+
+  /** CPUs that they count beyond their own. */
+  get #blocked(): number {
+    if (!this.#fragments.hasRuns) return 0;
+    return RUNNING_KINDS.reduce((sum, kind) => sum + this.#fragments.of(kind), 0) / PER_CPU;
   }
 
   /** Counts a run again after its job has changed. */
@@ -161,7 +210,11 @@ export class Limits {
 }
 
 /** CPUs of a task. One without CPUs counts as one CPU, because it occupies a place. */
-export function unitsOf({ demand }: StageView): number {
-  const cpus = (demand[CPU] ?? 0) / PER_CPU;
-  return cpus > 0 ? cpus : 1;
+export function unitsOf(stage: StageView): number {
+  return amountOf(stage) / PER_CPU;
+}
+
+function amountOf({ demand }: StageView): number {
+  const cpu = demand[CPU] ?? 0;
+  return cpu > 0 ? cpu : PER_CPU;
 }

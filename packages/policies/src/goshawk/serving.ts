@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
 import type { ClusterView, Draft, JobView, RunView, StageView, WorkerView } from '../contract.js';
-import { gangSize, isSelective } from '../fitting.js';
+import { fitsNow, gangSize, isSelective } from '../fitting.js';
 import type { Contender, KindQueues, QueuedUser, WaitingNeeds } from './kind-queues.js';
 import { KINDS, type Kind } from './kinds.js';
 import type { Lending, Offer } from './lending.js';
@@ -75,6 +75,27 @@ export class Serving {
     if (left.size === 0) return;
     this.#passesAt = now + Math.max(PASS_MS, this.#passedCount / PASSED_PER_MS);
     draft.again(this.#passesAt);
+  }
+
+  /** Starts tasks with parts of CPUs above the limit of their kind on the rest of CPUs that count as used. */
+  fill(draft: Draft, now: Millis): void {
+    if (!this.#limits.covers) return;
+    const kinds = KINDS.filter((kind) => !this.#limits.mayRun(kind, now));
+    while (this.#fillOne(kinds, draft, now));
+  }
+
+  #fillOne(kinds: readonly Kind[], draft: Draft, now: Millis): boolean {
+    const { free, gangs, reservations } = this.#placement;
+    for (const { stage, needs } of this.#waiting.firstOf(kinds, CONTENDERS_MAX)) {
+      for (const worker of needs.together > 1 ? [] : this.#limits.covering(stage)) {
+        const suits = fitsNow(stage, worker) && reservations.admits(stage, worker, now);
+        if (suits && this.#queue.accepts(stage, worker, now))
+          return this.#starting.start(stage, worker, draft, now);
+      }
+      // Only the limit keeps this stage waiting: later ones must not keep it above the limit for ever.
+      if (needs.together > 1 ? gangs.holds(stage) : free.hasRoom(stage)) return false;
+    }
+    return false;
   }
 
   /** Starts tasks that fit nowhere on the CPUs of tasks that pause. */
