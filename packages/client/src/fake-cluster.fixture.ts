@@ -1,4 +1,11 @@
-import { DEFAULT_POLICY, type JobDetail, type JobState, LIVE_TIMINGS, type Message } from '@goshawk/core';
+import {
+  DEFAULT_POLICY,
+  type JobDetail,
+  type JobState,
+  LIVE_TIMINGS,
+  type Message,
+  type MissingScheduler,
+} from '@goshawk/core';
 import type { Cluster } from './cluster.js';
 import { connect } from './connect.js';
 import type { ConnectOptions } from './options.js';
@@ -81,6 +88,8 @@ export class FakeCluster implements AsyncDisposable {
   listed: number[];
   /** Indices of the schedulers that central reports as disconnected. */
   away: number[] = [];
+  /** Expected schedulers that central reports as missing. */
+  missing: MissingScheduler[] = [];
   /** Whether central reports that all members have registered. */
   complete = true;
 
@@ -112,6 +121,7 @@ export class FakeCluster implements AsyncDisposable {
     return {
       present: this.listed.map((index) => this.#described(index)),
       away: this.away.map((index) => this.#described(index)),
+      missing: this.missing,
       complete: this.complete,
       warnings: [],
     };

@@ -56,6 +56,19 @@ test('a central with a new address is found through a scheduler', async () => {
   await expect.poll(() => cluster.job('t1-1').describe(), { timeout: 10_000 }).toMatchObject({ id: 't1-1' });
 });
 
+test('polls of all schedulers count a missing one as silent unless others have its jobs', async () => {
+  await using fake = await FakeCluster.start(1, () => (message, { answer }) => {
+    if (message.type === 'listJobs') answer({ jobs: [], total: 0 });
+  });
+  const lost = { jobs: 0, shared: false, missingMs: 8_000 };
+  fake.missing = [
+    { name: 'taken-over', takenOver: true, ...lost },
+    { name: 'local', takenOver: false, ...lost },
+  ];
+  await using cluster = await fake.connect(FAST);
+  expect(await cluster.jobs()).toMatchObject({ silent: ['scheduler local, lost 8 s ago'] });
+});
+
 test.each([
   [undefined, 'scheduler s0, not connected since central started (8 s ago)'],
   [0, 'scheduler s0, lost 8 s ago'],

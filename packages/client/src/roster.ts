@@ -82,7 +82,8 @@ export class Roster {
 
   /** Display names of absent schedulers that keep their jobs. */
   get missing(): readonly string[] {
-    return [...this.#away.map(({ title }) => title), ...this.#missing.map(missingTitle)];
+    const missing = this.#missing.filter(({ takenOver }) => !takenOver);
+    return [...this.#away.map(({ title }) => title), ...missing.map(missingTitle)];
   }
 
   /** @throws UnreachableError if its address is unknown */

@@ -154,6 +154,8 @@ const missingScheduler = view({
   shared: flag,
   /** Time since central lost the scheduler; otherwise since it started or began to expect the scheduler. */
   missingMs: ms,
+  /** Others have taken over all of its jobs, and list them. */
+  takenOver: optional(flag),
 });
 export type MissingScheduler = NonNullable<(typeof missingScheduler)['infer']>;
 

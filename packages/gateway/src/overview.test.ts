@@ -22,6 +22,7 @@ function viewOf(
       ...worker,
     })),
     schedulers: [{ jobs }],
+    schedulersMissing: [],
   } as unknown as ClusterView;
 }
 
@@ -194,4 +195,17 @@ it('counts the active jobs of schedulers that central does not know yet after it
   const counts = { total: 9, waiting: 2, running: 3, completed: 4, failed: 0, cancelled: 0 };
   const failed = { jobs: [], total: 0, counts } as unknown as Jobs;
   expect(look(pollResult({ view: viewOf([], 0), failed })).jobs).toBe(5);
+});
+
+it('tells a missing scheduler whose jobs others list from one whose jobs nobody lists', () => {
+  const lost = { name: 's1', jobs: 0, shared: false, missingMs: 5_000 };
+  const view = (takenOver: boolean) => ({ ...viewOf([], 3), schedulersMissing: [{ ...lost, takenOver }] });
+  const what = 'no answer from scheduler s1';
+  expect(look(pollResult({ view: view(true) })).attention).toMatchObject([
+    { what, level: 'warning', hint: expect.stringMatching(/^other schedulers have its jobs/) },
+  ]);
+  const waiting = { waiting: [], silent: [what.slice(15)] } as unknown as ClusterWaiting;
+  expect(look(pollResult({ view: view(false), waiting })).attention).toMatchObject([
+    { what, level: 'error', hint: expect.stringMatching(/^its jobs are not listed/) },
+  ]);
 });

@@ -106,6 +106,7 @@ export function overviewOf({
       [
         ...(problem === undefined ? [] : [fromError(problem)]),
         ...silentSchedulers(seen),
+        ...takenOverSchedulers(seen),
         ...journals(seen),
         ...workerProblems(seen, workers, failedAt),
         ...(groups ?? [])
@@ -161,6 +162,19 @@ function silentSchedulers(seen: PollResult | undefined): Finding[] {
     level: 'error',
     what: `no answer from ${name}`,
     hint: 'its jobs are not listed here and continue when it is back; its log says why it stopped',
+    link: null,
+  }));
+}
+
+/** Returns a finding for each expected scheduler that is missing, but whose jobs others have taken over. */
+function takenOverSchedulers(seen: PollResult | undefined): Finding[] {
+  const missing = seen?.view?.schedulersMissing.filter(({ takenOver }) => takenOver) ?? [];
+  return missing.map(({ name }) => ({
+    key: `taken over ${name}`,
+    isLasting: true,
+    level: 'warning',
+    what: `no answer from scheduler ${name}`,
+    hint: 'other schedulers have its jobs; start it again, or remove its name from --expect-schedulers',
     link: null,
   }));
 }

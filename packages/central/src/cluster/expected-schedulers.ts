@@ -136,6 +136,8 @@ export class ExpectedSchedulers {
         jobs: this.#lastSeen.has(name) ? 0 : undefined,
         shared: false,
         missingMs: now - (this.#lastSeen.get(name) ?? this.#startedAt),
+        // Without an heir, ended jobs may still be in its journal, which nobody lists.
+        takenOver: this.#schedulers.heirsOf(name).length > 0,
       })),
     ];
   }

@@ -183,10 +183,22 @@ test('an expected scheduler whose jobs were taken over is lost since it was last
   bench.until(lastSeenAt + 2 * leaseMs);
   bench.enlist(21 as Address, 'b/tag-b', 'tag-b', 2, [B], true);
   bench.until(lastSeenAt + 3 * leaseMs);
-  expect(bench.missing).toMatchObject([{ name: 'b', jobs: 0, missingMs: 3 * leaseMs }]);
+  expect(bench.missing).toMatchObject([{ name: 'b', jobs: 0, missingMs: 3 * leaseMs, takenOver: true }]);
   expect(bench.events).toContainEqual({ kind: 'schedulers-missing', schedulers: ['b'], unlisted: [] });
   bench.enlist(B2, 'b', 'tag-b', 3, [B]);
   expect(bench.missing).toEqual([]);
+});
+
+test('ended jobs of a lost scheduler with a local journal are unlisted', () => {
+  const bench = new Bench(['a', 'b']);
+  bench.enlist(A, 'a', 'tag-a', 0);
+  bench.enlist(B, 'b', 'tag-b', 0);
+  bench.until(leaseMs);
+  bench.receive(B, { type: 'heartbeat', busy: 0, queued: 0, used: undefined });
+  bench.silence(B);
+  bench.until(20 * 60_000);
+  expect(bench.missing).toMatchObject([{ name: 'b', jobs: 0, takenOver: false }]);
+  expect(bench.events).toContainEqual({ kind: 'schedulers-missing', schedulers: ['b'], unlisted: ['b'] });
 });
 
 test('a restarted central reports the jobs of missing schedulers as unlisted unless another has them', () => {

@@ -264,10 +264,7 @@ function reportMissing(s: CentralState, now: Millis): void {
   const text = schedulers.join();
   if (text === s.missingReported) return;
   s.missingReported = text;
-  const hasHeir = (name: string): boolean => s.registry.schedulers.heirsOf(name).length > 0;
-  const unlisted = missing.filter(
-    ({ name, tag, jobs }) => jobs !== 0 && (tag !== undefined || !hasHeir(name)),
-  );
+  const unlisted = missing.filter(({ takenOver }) => !takenOver);
   s.env.eventOccurred?.({
     kind: 'schedulers-missing',
     schedulers,
