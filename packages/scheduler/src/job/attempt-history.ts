@@ -30,6 +30,8 @@ export interface AttemptEnd {
   position: number | undefined;
   /** When it ended; undefined: when the end is reported. */
   readonly endedAt?: Millis;
+  /** It was lost with the only worker that could run it. */
+  readonly isOnlyWorker?: boolean;
 }
 
 interface JobFacts {
@@ -235,7 +237,7 @@ export class AttemptHistory {
    * @returns whether to retry the task
    */
   attemptLost(
-    { task, outcome, runMs }: AttemptEnd,
+    { task, outcome, runMs, isOnlyWorker }: AttemptEnd,
     worker: string,
     isCancelling: boolean,
     now: Millis,
@@ -245,7 +247,7 @@ export class AttemptHistory {
     const blame = this.#blameOrNew();
     const attempt = this.#tasks.attemptOf(task);
     const ranAlone = blame.aloneMsOf(task, attempt) !== undefined;
-    blame.attemptLost(task, attempt, runMs, now);
+    blame.attemptLost(task, attempt, isOnlyWorker === true ? undefined : worker, runMs, now);
     if (isCancelling) return false;
     const losses = blame.lossesOf(task);
     if (losses < LIMITS.lossesPerTaskMax) return true;
@@ -272,8 +274,8 @@ export class AttemptHistory {
     this.#blameOrNew().notStarted(end.task, this.#tasks.workerOf(end.task), now);
   }
 
-  /** One or more workers that ran tasks of the job were lost at the same time. @param workers their number */
-  countLostWorkers(workers: number): void {
+  /** One or more workers that ran tasks of the job were lost at the same time. @param workers as in `LostWorkers` */
+  countLostWorkers(workers: readonly (string | undefined)[]): void {
     this.#blameOrNew().countLostWorkers(workers);
   }
 

@@ -1,5 +1,5 @@
 import type { Address, AttemptNumber, Millis, TaskIndex } from '@goshawk/core';
-import type { Crashes } from './crashes.js';
+import { type Crashes, LostWorkers } from './crashes.js';
 
 /** How long a retry avoids workers on which its task failed, if others are eligible. */
 const AVOID_WORKER_MS = 120_000;
@@ -26,6 +26,8 @@ interface TaskFailures {
   failures: number;
   /** Attempts that were lost with their workers. */
   losses: number;
+  /** The lost workers as evidence against the task; undefined: none. */
+  lostWorkers: LostWorkers | undefined;
   /** Workers on which it failed or could not be started. */
   readonly failedWorkers: Address[];
   lastFailedAt: Millis;
@@ -44,7 +46,7 @@ interface WorkerFailures {
  * Attributes the failed attempts of a job to tasks or workers.
  *
  * - A retry avoids workers on which its task failed.
- * - A task that was lost twice runs alone on its worker. If that worker is lost too, only this task is charged.
+ * - A task that lost two workers runs alone on the next one. If that worker is lost too, only this task is charged.
  * - A job that loses workers without completing tasks is on probation: it runs one task at a time, alone.
  */
 export class Blame {
@@ -52,7 +54,7 @@ export class Blame {
   readonly #failuresByWorker = new Map<Address, WorkerFailures>();
   #longestLostMs: Millis = 0;
   /** Workers lost since a task of the job last completed. */
-  #consecutiveLosses = 0;
+  readonly #consecutiveLosses = new LostWorkers();
   #isOnProbation = false;
   #trial: { readonly task: TaskIndex; readonly attempt: AttemptNumber } | undefined;
   #searchedAt: Millis = Number.NEGATIVE_INFINITY;
@@ -144,24 +146,32 @@ export class Blame {
   completed(task: TaskIndex, worker: Address): void {
     const failing = this.#failuresByWorker.get(worker);
     if (failing !== undefined) failing.consecutive = 0;
-    this.#consecutiveLosses = 0;
+    this.#consecutiveLosses.clear();
     this.#isOnProbation = false;
     this.crashes.completed();
     this.#failuresByTask.delete(task);
   }
 
-  /** Workers were lost with tasks of the job at the same time. */
-  countLostWorkers(workers: number): void {
-    this.#consecutiveLosses += workers;
-    if (this.#consecutiveLosses >= PROBATION_AFTER_LOSSES) this.#isOnProbation = true;
+  /** Workers were lost with tasks of the job at the same time. @param workers as in `LostWorkers` */
+  countLostWorkers(workers: readonly (string | undefined)[]): void {
+    for (const worker of workers) this.#consecutiveLosses.add(worker);
+    if (this.#consecutiveLosses.count >= PROBATION_AFTER_LOSSES) this.#isOnProbation = true;
   }
 
-  /** The attempt was lost with its worker, and the task is blamed. */
-  attemptLost(task: TaskIndex, attempt: AttemptNumber, runMs: Millis, now: Millis): void {
+  /** The attempt was lost with its worker, and the task is blamed. @param worker as in `LostWorkers` */
+  attemptLost(
+    task: TaskIndex,
+    attempt: AttemptNumber,
+    worker: string | undefined,
+    runMs: Millis,
+    now: Millis,
+  ): void {
     const failures = this.#failuresOrNew(task);
     failures.losses++;
+    failures.lostWorkers ??= new LostWorkers();
+    failures.lostWorkers.add(worker);
     const ranAlone = failures.alone?.attempt === attempt;
-    this.crashes.attemptLost(ranAlone, now);
+    this.crashes.attemptLost(worker, ranAlone, now);
     this.#lastLossRanAlone = ranAlone;
     this.#longestLostMs = Math.max(this.#longestLostMs, runMs);
   }
@@ -184,8 +194,8 @@ export class Blame {
 
   /** The attempt was assigned. It runs alone if its task is suspect or its job is on probation. */
   started(task: TaskIndex, attempt: AttemptNumber): void {
-    if (this.lossesOf(task) < ISOLATED_AFTER_LOSSES && !this.#isOnProbation && !this.crashes.isSuspect)
-      return;
+    const lost = this.#failuresByTask.get(task)?.lostWorkers?.count ?? 0;
+    if (lost < ISOLATED_AFTER_LOSSES && !this.#isOnProbation && !this.crashes.isSuspect) return;
     const forMs = Math.min(ISOLATION_MAX_MS, Math.max(ISOLATION_MIN_MS, 2 * this.#longestLostMs));
     this.#failuresOrNew(task).alone = { attempt, durationMs: forMs };
     this.#trial = { task, attempt };
@@ -201,7 +211,7 @@ export class Blame {
   reviewTrial(runMs: Millis): void {
     const { task, attempt } = this.#trial!;
     if (runMs <= (this.aloneMsOf(task, attempt) ?? Number.POSITIVE_INFINITY)) return;
-    this.#consecutiveLosses = 0;
+    this.#consecutiveLosses.clear();
     this.#isOnProbation = false;
     this.crashes.survivedAlone();
   }
@@ -242,6 +252,7 @@ export class Blame {
       failures = {
         failures: 0,
         losses: 0,
+        lostWorkers: undefined,
         failedWorkers: [],
         lastFailedAt: 0,
         alone: undefined,

@@ -10,18 +10,51 @@ const EXPIRY_MS = 600_000;
 const PROGRAMS_MAX = 1_000;
 /** Number of characters of a job's commands that identify its program. */
 const COMPARED_CHARS = 2_000;
+/** Maximum number of workers whose losses are counted; the oldest are dropped. */
+const WORKERS_MAX = 1_000;
+
+/**
+ * Counts workers that were lost with tasks. A worker may exit on purpose, so the losses of one count at most one more than those of
+ * all others.
+ */
+export class LostWorkers {
+  #all = 0;
+  /** Losses of the worker that was lost most often. */
+  #most = 0;
+  readonly #byName = new Map<string, number>();
+
+  get count(): number {
+    return Math.min(this.#all, 2 * (this.#all - this.#most) + 1);
+  }
+
+  /** @param worker its name; undefined: no other worker could run the task, so that the loss counts in full */
+  add(worker: string | undefined): void {
+    this.#all++;
+    if (worker === undefined) return;
+    const times = (this.#byName.get(worker) ?? 0) + 1;
+    setLatest(this.#byName, worker, times, WORKERS_MAX);
+    this.#most = Math.max(this.#most, times);
+  }
+
+  clear(): void {
+    this.#all = this.#most = 0;
+    this.#byName.clear();
+  }
+}
 
 /** Counts workers lost with tasks of one job, or of all jobs of one user that run the same program. */
 export class Crashes {
   /** Workers lost since a task last completed. */
-  #consecutive = 0;
-  /** Workers lost with tasks that ran alone, reduced by completed tasks. */
+  #consecutive = new LostWorkers();
+  /** Workers lost with tasks that ran alone. */
+  readonly #withAlone = new LostWorkers();
+  /** Their number, reduced by completed tasks. */
   #lostAlone = 0;
   #lastAt: Millis = Number.NEGATIVE_INFINITY;
 
   /** Whether all attempts must run alone. */
   get isSuspect(): boolean {
-    return this.#consecutive >= SUSPECT_AFTER_LOSSES || this.#lostAlone >= SUSPECT_AFTER_LOSSES;
+    return this.#consecutive.count >= SUSPECT_AFTER_LOSSES || this.#lostAlone >= SUSPECT_AFTER_LOSSES;
   }
 
   get exceedsLimit(): boolean {
@@ -29,35 +62,40 @@ export class Crashes {
   }
 
   get isClear(): boolean {
-    return this.#consecutive === 0 && this.#lostAlone === 0;
+    return this.#consecutive.count === 0 && this.#lostAlone === 0;
   }
 
-  attemptLost(ranAlone: boolean, now: Millis): void {
+  /** @param worker as in `LostWorkers` */
+  attemptLost(worker: string | undefined, ranAlone: boolean, now: Millis): void {
     if (now - this.#lastAt > EXPIRY_MS) this.reset();
     this.#lastAt = now;
-    this.#consecutive++;
-    if (ranAlone) this.#lostAlone = Math.min(LIMITS.lossesPerJobMax, this.#lostAlone + 1);
+    this.#consecutive.add(worker);
+    if (!ranAlone) return;
+    const before = this.#withAlone.count;
+    this.#withAlone.add(worker);
+    this.#lostAlone = Math.min(LIMITS.lossesPerJobMax, this.#lostAlone + this.#withAlone.count - before);
   }
 
   completed(): void {
-    this.#consecutive = 0;
+    this.#consecutive.clear();
     this.#lostAlone = Math.max(0, this.#lostAlone - LOSSES_CANCELLED_PER_COMPLETION);
   }
 
   /** A task has outlived its time alone. */
   survivedAlone(): void {
-    this.#consecutive = 0;
+    this.#consecutive.clear();
   }
 
   /** Clears the counts, for example because a user retries a job and may have fixed the cause. */
   reset(): void {
-    this.#consecutive = 0;
+    this.#consecutive.clear();
+    this.#withAlone.clear();
     this.#lostAlone = 0;
   }
 
   /** Takes the maximum of both counts. */
   merge(other: Crashes): void {
-    this.#consecutive = Math.max(this.#consecutive, other.#consecutive);
+    if (other.#consecutive.count > this.#consecutive.count) this.#consecutive = other.#consecutive;
     this.#lostAlone = Math.max(this.#lostAlone, other.#lostAlone);
     this.#lastAt = Math.max(this.#lastAt, other.#lastAt);
   }

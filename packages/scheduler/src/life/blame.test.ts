@@ -427,6 +427,51 @@ describe('jobs of one task that kill their workers', () => {
   });
 });
 
+describe('a worker that takes tasks of a user and exits, again and again,', () => {
+  const job = (number: number) => ({ user: 'ann', tasks: { count: 20, run: { exec: ['x', `${number}`] } } });
+
+  /** The worker `w0` takes tasks of the job and exits five times. @param others other workers */
+  function exitsFiveTimes(...others: Address[]): DurableBench {
+    const bench = new DurableBench();
+    bench.members(...others);
+    bench.submit(job(1) as never, 'k1', 1);
+    const next = (version: number, left: readonly Address[]): Address => {
+      const address = (100 + version) as Address;
+      const message = joined(version, [address], 2) as MessageOf<'members'>;
+      const changed = message.changed.map((member) => ({ ...member, name: 'w0' }));
+      bench.receive(CENTRAL, { ...message, changed, since: version - 1, left });
+      return address;
+    };
+    let address = next(2, []);
+    for (let version = 3; version < 8; version++) {
+      expect([ask(bench, address, 1), ask(bench, address, 1)]).toContainEqual(
+        expect.objectContaining({ type: 'run' }),
+      );
+      bench.pass(31_000);
+      bench.commit();
+      address = next(version, [address]);
+    }
+    return bench;
+  }
+
+  test('does not make others run the tasks of this job, or of others with the same program, alone', () => {
+    const bench = exitsFiveTimes(W1, W2);
+    expect([W1, W2, W1, W2].map((worker) => ask(bench, worker, 1)!.apartMs)).toEqual(
+      Array.from({ length: 4 }),
+    );
+    bench.submit(job(2) as never, 'k2', 2);
+    expect([W1, W2, W1, W2].map((worker) => ask(bench, worker, 2)!.apartMs)).toEqual(
+      Array.from({ length: 4 }),
+    );
+  });
+
+  test('runs them alone if it is the only one', () => {
+    const bench = exitsFiveTimes();
+    bench.submit(job(2) as never, 'k2', 2);
+    expect(ask(bench, 107 as Address, 2)!.apartMs).toBeGreaterThan(0);
+  });
+});
+
 test('a command that always kills the process that starts commands fails with that reason', () => {
   const bench = submitted(1, 0, W1, W2);
   const outcome = { ...COMPLETED, kind: 'lost', errorCode: 'spawner-lost', errorMessage: 'it died' } as const;

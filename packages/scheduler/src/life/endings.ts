@@ -1,6 +1,7 @@
 import {
   type Address,
   COMPLETED,
+  couldRun,
   GANG_ENDED,
   type Millis,
   NOBODY,
@@ -105,7 +106,8 @@ export function attemptEnded(s: SchedulerState, job: Job, end: AttemptEnd, now: 
   const endedAt = end.endedAt ?? job.endTimeOf(task, runMs, now);
   const program = how === 'lost' ? history.program : undefined;
   if (program !== undefined) history.shareCrashes(s.crashes.getOrCreate(program));
-  const state = job.attemptEnded(end, how, worker, endedAt);
+  const isOnlyWorker = how === 'lost' && isOnly(s, job, task, worker);
+  const state = job.attemptEnded({ ...end, isOnlyWorker }, how, worker, endedAt);
   const startedAt = endedAt - runMs - (end.pausedMs ?? 0);
   if (runMs > 0 && how !== 'excused') job.times.ran(startedAt);
   const gang = how === 'completed' ? undefined : job.gangStageOf(task);
@@ -394,6 +396,15 @@ function startNextStage(s: SchedulerState, job: Job, stage: Stage, now: Millis):
   s.ledger.whenDurable((then) => {
     if (!job.hasEnded && !job.cancelling) startStage(s, job, stage, then);
   }, now);
+}
+
+/** Whether no other worker than that of this name could run the task. */
+export function isOnly({ cluster }: SchedulerState, { dag }: Job, task: TaskIndex, worker: string): boolean {
+  const { spec } = dag.stageOf(task);
+  const { members } = cluster;
+  return members.memoized(JSON.stringify(['only', worker, spec.demand, spec.requires]), () =>
+    members.all().every((member) => member.name === worker || !couldRun(member, spec)),
+  );
 }
 
 function workerNameOf(s: SchedulerState, job: Job, task: TaskIndex): string {

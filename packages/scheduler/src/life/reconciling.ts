@@ -8,7 +8,7 @@ import { setDeadlineTimer, setRetryTimer, setTimeLimitTimer } from '../job/job-t
 import { LOST, LOST_WITH_SUSPECT, possibleMs } from '../job/outcomes.js';
 import { TaskState } from '../job/task-state.js';
 import type { SchedulerState } from '../state/state.js';
-import { attemptDeclined, attemptEnded, breakPartialGangs, recordEnd } from './endings.js';
+import { attemptDeclined, attemptEnded, breakPartialGangs, isOnly, recordEnd } from './endings.js';
 import { abandonAttempt, abandonUnrecorded, repeatAbandoned } from './killing.js';
 
 type ReportedTask = MessageOf<'holding'>['tasks'][number];
@@ -285,16 +285,20 @@ function endTasksOf(
 function tasksAt(s: SchedulerState, workers: ReadonlySet<Address>): LostTask[] {
   const { jobs } = s;
   const lost: LostTask[] = [];
-  const workersOf = new Map<Job, number>();
+  const workersOf = new Map<Job, (string | undefined)[]>();
   for (const worker of workers)
     for (const job of jobs.withTasksAt(worker)) {
       const tasks = jobs.tasksAt(worker, job);
       for (const task of tasks) lost.push({ job, task, worker });
-      const hasRun = tasks.some((task) => job.tasks.stateOf(task) === TaskState.running);
-      if (hasRun && !job.cancelling) workersOf.set(job, (workersOf.get(job) ?? 0) + 1);
+      const task = tasks.find((task) => job.tasks.stateOf(task) === TaskState.running);
+      if (task === undefined || job.cancelling) continue;
+      const name = s.cluster.nameOf(worker);
+      const names = workersOf.get(job) ?? [];
+      workersOf.set(job, names);
+      names.push(isOnly(s, job, task, name) ? undefined : name);
     }
   // A gang loses all its workers at once, and cannot run one task at a time.
-  for (const [job, count] of workersOf) if (!job.hasGangs) job.history.countLostWorkers(count);
+  for (const [job, names] of workersOf) if (!job.hasGangs) job.history.countLostWorkers(names);
   return lost.sort((one, other) => one.job.number - other.job.number || one.task - other.task);
 }
 
