@@ -55,7 +55,7 @@ export {
 } from './job-handle.js';
 export type { Jobs, JobsOptions } from './job-listing.js';
 export type { LogChunk, LogGap, LogOptions, TaskOutput } from './job-logs.js';
-export type { ResultOrder, ResultRange, Results } from './job-results.js';
+export type { EachResultOptions, ResultOrder, ResultRange, Results } from './job-results.js';
 export type { Tasks, TasksOptions } from './job-tasks.js';
 export {
   findLocalCluster,

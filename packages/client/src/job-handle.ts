@@ -24,8 +24,8 @@ import { jobEvents } from './job-events.js';
 import { jobLogs, type LogChunk, type LogOptions, type TaskOutput, taskOutput } from './job-logs.js';
 import {
   checkOrder,
+  type EachResultOptions,
   eachResult,
-  type ResultOrder,
   type ResultRange,
   type Results,
   readResults,
@@ -198,14 +198,11 @@ export class JobHandle<Value = unknown> {
    * Yields the value or error of each task as soon as it is available, until the job has ended, successfully or not: by index, or as
    * tasks end. A task that is retried meanwhile may appear again, with a later attempt.
    */
-  async *eachResult(
-    options: CallOptions & { readonly order?: ResultOrder } = {},
-  ): AsyncGenerator<TaskResult<Value>, void, undefined> {
-    const { order = 'index' } = options;
-    checkOrder(order);
+  async *eachResult(options: EachResultOptions = {}): AsyncGenerator<TaskResult<Value>, void, undefined> {
+    checkOrder(options.order);
     const watched = await this.#watchOrder(false, options.signal);
     const news = jobEvents(this.#session, { ...watched, soon: true }, options.signal);
-    yield* eachResult(this.#session, this.id, order, news, options) as AsyncGenerator<TaskResult<Value>>;
+    yield* eachResult(this.#session, this.id, news, options) as AsyncGenerator<TaskResult<Value>>;
   }
 
   /**

@@ -60,6 +60,14 @@ export interface ResultRange {
   readonly pages?: number;
 }
 
+/** How to yield each result of a job. */
+export interface EachResultOptions extends CallOptions {
+  /** Default: `index`. */
+  readonly order?: ResultOrder;
+  /** Runs each request for a page of results, which a caller with many readers may delay. Default: at once. */
+  readonly readPage?: <Page>(read: () => Promise<Page>) => Promise<Page>;
+}
+
 /** Consecutive results of a job. */
 export interface Results<Value = unknown> {
   readonly results: TaskResult<Value>[];
@@ -96,10 +104,10 @@ export async function readResults(
 export async function* eachResult(
   session: Session,
   id: string,
-  order: ResultOrder,
   news: AsyncIterator<JobEvent>,
-  options: CallOptions,
+  options: EachResultOptions,
 ): AsyncGenerator<TaskResult, void, undefined> {
+  const { order = 'index', readPage: run = (read) => read() } = options;
   const yielded = new YieldedAttempts();
   const pace = new Pace();
   let from = 0;
@@ -109,7 +117,10 @@ export async function* eachResult(
     for (;;) {
       if (!isOver) await pace.next(options.signal);
       for (let hasMore = true; hasMore; ) {
-        const page = await readPage(session, id, from, order === 'index' ? 'prefix' : 'ended', options);
+        const first = from;
+        const page = await run(() =>
+          readPage(session, id, first, order === 'index' ? 'prefix' : 'ended', options),
+        );
         // Another process of the scheduler may list the tasks in another order.
         if (order === 'completed' && owner !== undefined && owner !== page.from && from > 0) from = 0;
         else {

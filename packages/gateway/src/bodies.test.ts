@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
+import { setImmediate as nextLoop } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Bodies, valuesOf } from './bodies.js';
 import { LIMITS } from './limits.js';
+import type { TakeTurn } from './turns.js';
 
 const request = () => ({}) as IncomingMessage;
 
@@ -60,4 +62,20 @@ describe('a body', () => {
     bodies.ended(second);
     expect(await bodies.read(first, inChunks(text))).toBe(text);
   });
+});
+
+test('a turn is taken to parse a body only once all of it has arrived', async () => {
+  const payload = new PassThrough();
+  payload.write('{');
+  let taken = 0;
+  const turn: TakeTurn = (work) => {
+    taken++;
+    return work();
+  };
+  const text = new Bodies().read(request(), payload, turn);
+  await nextLoop();
+  expect(taken).toBe(0);
+  payload.end('}');
+  expect(await text).toBe('{}');
+  expect(taken).toBe(1);
 });

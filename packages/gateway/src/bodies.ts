@@ -4,6 +4,7 @@ import { getHeapStatistics } from 'node:v8';
 import { jsonExcess } from '@goshawk/core';
 import { Refused } from './errors.js';
 import { LIMITS } from './limits.js';
+import type { TakeTurn } from './turns.js';
 
 /** Fraction of the heap that all bodies in progress may use. */
 const HEAP_SHARE = 1 / 4;
@@ -27,9 +28,14 @@ export class Bodies {
   /**
    * Reads the text of a body within the limits.
    *
+   * @param turn runs what takes time once the body has arrived, and its parsing
    * @throws Refused if the body is too large or has too many values, or if too many bodies are in progress
    */
-  async read(request: IncomingMessage, payload: Readable): Promise<string> {
+  async read(
+    request: IncomingMessage,
+    payload: Readable,
+    turn: TakeTurn = (work) => work(),
+  ): Promise<string> {
     try {
       const chunks: Buffer[] = [];
       let bytes = 0;
@@ -40,12 +46,14 @@ export class Bodies {
         this.#take(request, chunk.length);
         chunks.push(chunk);
       }
-      const body = Buffer.concat(chunks);
-      this.#take(request, VALUE_BYTES * valuesOf(body));
-      const text = textOf(body);
-      const excess = jsonExcess(text);
-      if (excess !== undefined) throw tooLarge(`is refused: ${excess}`);
-      return text;
+      return await turn(async () => {
+        const body = Buffer.concat(chunks);
+        this.#take(request, VALUE_BYTES * valuesOf(body));
+        const text = textOf(body);
+        const excess = jsonExcess(text);
+        if (excess !== undefined) throw tooLarge(`is refused: ${excess}`);
+        return text;
+      });
     } catch (error) {
       this.ended(request);
       throw error;

@@ -1,11 +1,13 @@
 import type { Cluster, ResultOrder } from '@goshawk/client';
 import { jobJson, summaryJson } from '@goshawk/core';
 import { nanoid } from 'nanoid';
-import type { StreamEvent } from './route.js';
+import type { StreamEvent, ValidRequest } from './route.js';
 import type { ClusterWatch } from './watch.js';
 
 /** Identifies this process in event ids, because versions differ between processes. */
 const EPOCH = nanoid(8);
+
+type Options = Pick<ValidRequest<never, never, never>, 'signal' | 'turnIn'>;
 
 /** Streams changes of the cluster after each poll. A slow reader gets fewer events but misses no change. */
 export async function* pageStream(
@@ -40,11 +42,12 @@ export async function* jobStream(
   cluster: () => Promise<Cluster>,
   id: string,
   lastEventId: string | undefined,
-  signal: AbortSignal,
+  { signal, turnIn }: Options,
 ): AsyncGenerator<StreamEvent, void, undefined> {
   if (lastEventId === 'ended') return;
   const job = (await cluster()).job(id);
-  yield { event: 'progress', data: summaryJson(await job.describe({ signal }), Date.now()) };
+  const present = await turnIn('reads')(() => job.describe({ signal }));
+  yield { event: 'progress', data: summaryJson(present, Date.now()) };
   for await (const event of job.events({ signal })) {
     const now = Date.now();
     if (event.kind === 'progress') yield { event: 'progress', data: summaryJson(event.job, now) };
@@ -57,13 +60,14 @@ export async function* resultStream(
   cluster: () => Promise<Cluster>,
   id: string,
   order: ResultOrder,
-  signal: AbortSignal,
+  { signal, turnIn }: Options,
 ): AsyncGenerator<StreamEvent, void, undefined> {
   const job = (await cluster()).job(id);
   // An unknown job must cause an error before the stream begins.
-  await job.describe({ signal });
-  for await (const result of job.eachResult({ order, signal })) yield { event: 'result', data: result };
-  const { state, tasks } = await job.describe({ signal });
+  await turnIn('reads')(() => job.describe({ signal }));
+  const results = job.eachResult({ order, readPage: turnIn('pages'), signal });
+  for await (const result of results) yield { event: 'result', data: result };
+  const { state, tasks } = await turnIn('reads')(() => job.describe({ signal }));
   yield { event: 'ended', data: { job: id, state, tasks } };
 }
 

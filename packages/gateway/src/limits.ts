@@ -21,6 +21,10 @@ export const LIMITS = {
   openPerTokenMax: 64,
   /** Maximum number of reads in progress per token if several tokens exist. Few of them keep the thread busy. */
   readsPerTokenMax: 4,
+  /** Maximum number of a token's requests that begin before the thread serves others once. */
+  arrivalsPerTokenMax: 4,
+  /** Text of a stream in bytes, approximately, before the thread serves others once. */
+  streamChunkBytes: 16 * 1024,
   /** See `HttpConnectionLimits`. A client is a token, or all connections that have sent none. */
   connections: {
     quietMax: 100,

@@ -3,6 +3,7 @@ import type { Frozen } from '@goshawk/core';
 import type { z } from 'zod';
 import type { Role } from './access.js';
 import type { FileAnswer } from './file-answer.js';
+import type { TakeTurn } from './turns.js';
 import type { ClusterWatch } from './watch.js';
 import type { Predictions } from './what-if.js';
 
@@ -28,7 +29,12 @@ export interface ValidRequest<Path, Query, Body> {
   readonly traceparent: string | undefined;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
+  /** Runs a request of a stream to the cluster when it is the turn of the sender's token. */
+  readonly turnIn: (line: LineName) => TakeTurn;
 }
+
+/** The lines in which the work of a token waits for its own; `pages` and `chunks` are those of its streams. */
+export type LineName = 'reads' | 'pages' | 'chunks' | 'predictions';
 
 /** An event of a stream; `data` is sent as JSON. */
 export interface StreamEvent {
@@ -70,6 +76,8 @@ export interface Route<
   readonly url: `/v1${string}`;
   /** Role that the route requires. */
   readonly role: Role;
+  /** Where requests of the same token wait; default: `reads`, if that is the role. */
+  readonly line?: LineName;
   /** Name of the equivalent in the TypeScript client; null: there is none, on purpose. */
   readonly sdk: SdkCall | null;
   /** The same for the Python client; a test checks that it exists. */

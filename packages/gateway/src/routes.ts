@@ -309,7 +309,8 @@ export const ROUTES: readonly Route[] = [
     errors: NO_JOB,
     handle: async ({ connect }, { path, query, signal }) =>
       resultsOf(await connect(), path.id, query, signal),
-    stream: ({ connect }, { path, query, signal }) => resultStream(connect, path.id, query.order, signal),
+    stream: ({ connect }, { path, query, signal, turnIn }) =>
+      resultStream(connect, path.id, query.order, { signal, turnIn }),
   }),
   route({
     method: 'GET',
@@ -345,6 +346,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     url: '/v1/jobs/{id}/whatif',
     role: 'submit',
+    line: 'predictions',
     sdk: null,
     python: null,
     does: 'Simulate when a waiting job would start and end with no change, and with more workers, another priority or another policy',
@@ -373,7 +375,8 @@ export const ROUTES: readonly Route[] = [
     path: id,
     answer: 'events',
     errors: NO_JOB,
-    handle: ({ connect }, { path, lastEventId, signal }) => jobStream(connect, path.id, lastEventId, signal),
+    handle: ({ connect }, { path, lastEventId, signal, turnIn }) =>
+      jobStream(connect, path.id, lastEventId, { signal, turnIn }),
   }),
   route({
     method: 'POST',
@@ -431,6 +434,7 @@ export const ROUTES: readonly Route[] = [
     method: 'POST',
     url: '/v1/jobs/bulk',
     role: 'submit',
+    line: 'reads',
     sdk: null,
     python: null,
     does: 'Cancel, retry, hold or release several jobs: those named, or all that match a query',
@@ -448,6 +452,7 @@ export const ROUTES: readonly Route[] = [
     method: 'POST',
     url: '/v1/plan',
     role: 'submit',
+    line: 'reads',
     sdk: 'planJob',
     python: null,
     does: 'Predict class, eligible workers, start and end of a job, without submitting it',

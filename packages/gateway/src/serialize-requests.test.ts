@@ -11,8 +11,11 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections();
 });
 
-async function serve(handle: RequestListener): Promise<number> {
-  const server = createServer(serializeRequests(handle));
+async function serve(
+  handle: RequestListener,
+  arrive?: Parameters<typeof serializeRequests>[1],
+): Promise<number> {
+  const server = createServer(serializeRequests(handle, arrive));
   servers.push(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -79,4 +82,26 @@ test('a connection with endless requests is closed, and no more of them start', 
   );
   await new Promise((resolve) => socket.once('close', resolve));
   expect(begun).toBe(1);
+});
+
+test('requests begin when it is their turn, and those of clients that have disconnected never', async () => {
+  const begins: (() => Promise<void>)[] = [];
+  const begun: (string | undefined)[] = [];
+  const port = await serve(
+    ({ url }, response) => {
+      begun.push(url);
+      response.end(`answer to ${url}\n`);
+    },
+    async (_, begin) => void begins.push(begin),
+  );
+  const sockets = await Promise.all([ask(port, ['/0']), ask(port, ['/1'])]);
+  await expect.poll(() => begins.length).toBe(2);
+  sockets[0].destroy();
+  await turn();
+  await expect
+    .poll(async () => {
+      for (const begin of begins.splice(0)) await begin();
+      return begun;
+    })
+    .toEqual(['/1']);
 });

@@ -24,11 +24,11 @@ import { Link } from './link.js';
 import { OpenResponses } from './open-responses.js';
 import { openApi } from './openapi.js';
 import { addFile, addPage } from './page-files.js';
-import type { HandlerContext, Route, StreamEvent, ValidRequest } from './route.js';
+import type { HandlerContext, LineName, Route, StreamEvent, ValidRequest } from './route.js';
 import { ROUTES } from './routes.js';
 import { serializeRequests } from './serialize-requests.js';
 import { type StreamFormat, stream } from './stream.js';
-import { Turns } from './turns.js';
+import { type TakeTurn, Turns } from './turns.js';
 import { Values } from './values.js';
 import { ClusterWatch } from './watch.js';
 import { type Predict, Predictions } from './what-if.js';
@@ -110,7 +110,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     where: options.where,
   };
   const connections = new HttpConnections(LIMITS.connections);
-  const app = createApp(connections, options);
+  const app = createApp(connections, access, options);
   addRoutes(app, access, connections, context);
   const values = new Values(options.values, () => link.cluster(), options.failed);
   values.addRoutes(app, access);
@@ -142,11 +142,16 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 /** Creates the server without routes. */
 function createApp(
   connections: HttpConnections,
+  access: Access,
   { failed, times = new HttpTimes() }: Pick<GatewayOptions, 'failed' | 'times'>,
 ): FastifyInstance {
+  // Requests without a token delay those of the first token as if they had another one.
+  const arrivals = new Turns(access.tokens + 1, LIMITS.arrivalsPerTokenMax);
+  const arrive = (request: IncomingMessage, begin: () => Promise<void>) =>
+    arrivals.take(access.clientOf(request.headers), undefined, begin);
   const app = fastify({
     bodyLimit: LIMITS.bodyBytesMax,
-    serverFactory: (handle) => connections.watch(createServer(TIMES, serializeRequests(handle))),
+    serverFactory: (handle) => connections.watch(createServer(TIMES, serializeRequests(handle, arrive))),
     forceCloseConnections: true,
     // An invalid path matches no route.
     frameworkErrors: (error, _, reply: FastifyReply) => {
@@ -158,7 +163,7 @@ function createApp(
     // Each route reports overlong values in the usual error format.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: LIMITS.headersBytesMax },
   });
-  parseBodies(app);
+  parseBodies(app, access);
   app.addHook('onRequest', async (request, reply) => {
     times.measure(reply.raw, () => {
       const { url } = request.routeOptions;
@@ -194,9 +199,10 @@ function createApp(
 }
 
 /** Accepts only JSON. Fastify would also accept text, which a form of another site may send. */
-function parseBodies(app: FastifyInstance): void {
+function parseBodies(app: FastifyInstance, access: Access): void {
   app.removeContentTypeParser(['text/plain', 'application/json']);
   const bodies = new Bodies();
+  const turns = new Turns(access.tokens, 1);
   const parse = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', (request, payload, done) => {
     const encoding = request.headers['content-encoding'] ?? 'identity';
@@ -210,7 +216,8 @@ function parseBodies(app: FastifyInstance): void {
         ),
       );
     // Most requests need no body, so an omitted body is an empty object.
-    bodies.read(request.raw, payload).then((text) => {
+    const turn: TakeTurn = (work) => turns.take(access.clientOf(request.headers), undefined, work);
+    bodies.read(request.raw, payload, turn).then((text) => {
       void parse(request, text || '{}', (error, value) => {
         const loss = error ? undefined : jsonLoss(text, value);
         if (error) done(notJson(text) ?? badKey());
@@ -248,7 +255,12 @@ function addRoutes(
   context: HandlerContext,
 ): void {
   const answers = new OpenResponses(access.tokens);
-  const turns = new Turns(access.tokens);
+  const lines = {
+    reads: new Turns(access.tokens, LIMITS.readsPerTokenMax),
+    pages: new Turns(access.tokens, 1),
+    chunks: new Turns(access.tokens, 1),
+    predictions: new Turns(access.tokens, 1),
+  };
   for (const route of ROUTES) {
     app.route({
       method: route.method,
@@ -259,21 +271,28 @@ function addRoutes(
         admit(connections, raw, reply, access.clientOf(headers));
       },
       handler: async (request, reply) => {
-        const asked = check(route, request, reply, access.admit(request.method, request.headers));
+        const gone = goneSignal(reply);
+        const client = access.clientOf(request.headers);
+        const turnIn =
+          (line: LineName): TakeTurn =>
+          (work) =>
+            lines[line].take(client, gone, work);
+        const role = access.admit(request.method, request.headers);
+        const asked = { ...check(route, request), role, signal: gone, turnIn };
         const format = route.stream === undefined ? 'events' : streamFormat(request.headers.accept);
         const isStream = route.answer === 'events' || (route.stream !== undefined && format !== undefined);
         const waits = ((asked.query as { wait?: number } | undefined)?.wait ?? 0) > 0;
-        const client = access.clientOf(request.headers);
         if (!isStream && !waits) {
           const handle = () => route.handle(context, asked) as Promise<unknown>;
-          // Changes do not wait behind reads, and are limited where they take effect.
-          const answer = await (route.role === 'read' ? turns.take(client, asked.signal, handle) : handle());
+          // Other changes do not wait behind reads, and are limited where they take effect.
+          const line = route.line ?? (route.role === 'read' ? 'reads' : undefined);
+          const answer = await (line === undefined ? handle() : turnIn(line)(handle));
           return route.answer === 'file' ? sendFile(request, reply, answer as FileAnswer) : answer;
         }
         const release = answers.hold(client);
         if (!isStream) return (route.handle(context, asked) as Promise<unknown>).finally(release);
         const events = (route.stream ?? route.handle)(context, asked) as AsyncIterable<StreamEvent>;
-        return stream(reply, events, release, format);
+        return stream(reply, events, release, turnIn('chunks'), format);
       },
     });
   }
@@ -285,25 +304,27 @@ function streamFormat(accept = ''): StreamFormat | undefined {
   return /application\/(x-ndjson|jsonl)/.test(accept) ? 'lines' : undefined;
 }
 
+/** Returns a signal that is aborted when the client disconnects, which it may have done while its body waited. */
+function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  if (raw.destroyed) gone.abort();
+  else raw.once('close', () => gone.abort());
+  return gone.signal;
+}
+
 /** @throws InputError that describes the invalid parameter */
 function check(
   route: Route,
   request: FastifyRequest,
-  reply: FastifyReply,
-  role: Role,
-): ValidRequest<never, never, never> {
-  const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
+): Omit<ValidRequest<never, never, never>, 'role' | 'signal' | 'turnIn'> {
   refuseUnknown(route.query, Object.keys(request.query as object));
   const { 'last-event-id': lastEventId, traceparent } = request.headers;
   return {
     path: parse(route.path, request.params, 'path') as never,
     query: parse(route.query, request.query, 'query') as never,
     body: parse(route.body, request.body, 'body') as never,
-    role,
     lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined,
     traceparent: typeof traceparent === 'string' ? traceparent : undefined,
-    signal: gone.signal,
   };
 }
 

@@ -3,6 +3,7 @@ import type { Millis } from '@goshawk/core';
 import type { FastifyReply } from 'fastify';
 import { LIMITS } from './limits.js';
 import type { StreamEvent } from './route.js';
+import type { TakeTurn } from './turns.js';
 
 /** Format of a stream: server-sent events, or JSON lines. */
 export type StreamFormat = 'events' | 'lines';
@@ -15,6 +16,7 @@ export async function stream(
   reply: FastifyReply,
   events: AsyncIterable<StreamEvent>,
   ended: () => void,
+  turn: TakeTurn,
   format: StreamFormat = 'events',
 ): Promise<unknown> {
   const iterator = events[Symbol.asyncIterator]();
@@ -30,7 +32,7 @@ export async function stream(
     ended();
     throw error;
   }
-  const body = Readable.from(lines(first, iterator, format), { objectMode: false });
+  const body = Readable.from(lines(first, iterator, turn, format), { objectMode: false });
   body.once('close', () => {
     ended();
     // A generator that was never read does not run its `finally`, so it is ended here.
@@ -40,29 +42,59 @@ export async function stream(
   return reply.header('x-accel-buffering', 'no').type(type).send(body);
 }
 
+/**
+ * Yields the text of the events. An idle stream takes no turn: it takes one once an event has arrived.
+ *
+ * @param turn runs the making of each chunk of text
+ */
 export async function* lines(
   first: Promise<IteratorResult<StreamEvent>>,
   rest: AsyncIterator<StreamEvent>,
+  turn: TakeTurn,
   format: StreamFormat = 'events',
 ): AsyncGenerator<string> {
-  // JSON lines have no `ended` event, and an empty text would end the stream early.
-  const isShown = ({ event }: StreamEvent) => format === 'events' || event !== 'ended';
   try {
-    let next = first;
-    for (;;) {
-      const result = await withTimeout(next, LIMITS.streamBeatMs);
-      if (result?.done) return;
-      if (result === undefined) {
+    for (let next: Promise<IteratorResult<StreamEvent>> | undefined = first; next !== undefined; ) {
+      if ((await withTimeout(next, LIMITS.streamBeatMs)) === undefined) {
         // A blank before a JSON line changes nothing.
         yield format === 'events' ? ': still here\n\n' : ' ';
         continue;
       }
-      if (isShown(result.value)) yield textOf(result.value, format);
-      next = rest.next();
+      const arrived: Promise<IteratorResult<StreamEvent>> = next;
+      const chunk: Chunk = await turn(() => chunkOf(arrived, rest, format));
+      // An empty text would end the stream early.
+      if (chunk.text !== '') yield chunk.text;
+      next = chunk.next;
     }
   } finally {
     // `return` is not awaited, because it may wait for the next event.
     void rest.return?.();
+  }
+}
+
+interface Chunk {
+  readonly text: string;
+  /** The first event that is not in the text; undefined: the stream has ended. */
+  readonly next: Promise<IteratorResult<StreamEvent>> | undefined;
+}
+
+/** Returns the text of the events that are available without waiting, up to the size of a chunk. */
+async function chunkOf(
+  first: Promise<IteratorResult<StreamEvent>>,
+  rest: AsyncIterator<StreamEvent>,
+  format: StreamFormat,
+): Promise<Chunk> {
+  let text = '';
+  const waits = new Promise<undefined>((resolve) => {
+    setImmediate(resolve, undefined);
+  });
+  for (let next = first; ; next = rest.next()) {
+    const result = await Promise.race([next, waits]);
+    if (result?.done) return { text, next: undefined };
+    if (result === undefined) return { text, next };
+    // JSON lines have no `ended` event.
+    if (format === 'events' || result.value.event !== 'ended') text += textOf(result.value, format);
+    if (text.length >= LIMITS.streamChunkBytes) return { text, next: rest.next() };
   }
 }
 
