@@ -98,6 +98,7 @@ export type ClusterEvent =
       readonly tasks: number;
     }
   | { readonly kind: 'worker-missing'; readonly worker: string }
+  | { readonly kind: 'resources-ignored'; readonly worker: string; readonly resources: readonly string[] }
   | { readonly kind: 'worker-left'; readonly worker: string; readonly address: string }
   | { readonly kind: 'worker-removed'; readonly worker: string; readonly by: string | undefined }
   | { readonly kind: 'worker-quarantined'; readonly worker: string; readonly reason: string }

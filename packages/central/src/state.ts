@@ -106,6 +106,8 @@ export class CentralState {
         const worker = this.registry.workers.get(address);
         if (worker !== undefined) this.partitions.freed(worker);
       },
+      ignores: (worker: string, resources: readonly string[]) =>
+        env.eventOccurred?.({ kind: 'resources-ignored', worker, resources }),
       preempts: (job: BookedJob, worker: Address) => {
         const name = this.registry.workers.get(worker)?.name ?? '';
         env.eventOccurred?.({ kind: 'task-preempted', job: job.name, worker: name });

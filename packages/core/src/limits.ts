@@ -77,8 +77,10 @@ export const LIMITS = {
   predecessorsMax: 1_000,
   /** Jobs in one query about their state, or in the reply. */
   awaitedMax: 10_000,
-  /** Distinct resource names in a demand or a capacity. */
+  /** Distinct resource names in a demand or a capacity, and those that one worker adds to the cluster's. */
   resourcesMax: 32,
+  /** Distinct resource names that one central knows, of all workers and jobs since its start; jobs may add half of them. */
+  resourceNamesMax: 256,
   /** Alternative values of a required attribute. */
   attributeValuesMax: 12,
   /** Attributes of a worker, or in a job's requirements or preferences. */

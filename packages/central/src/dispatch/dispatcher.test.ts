@@ -35,6 +35,7 @@ class Bench {
   readonly sent: { to: Address; message: Message }[] = [];
   /** Tasks that arrived, as counted for load shedding. */
   arrived = 0;
+  readonly ignored: string[] = [];
   now: Millis = 0;
 
   constructor(
@@ -59,6 +60,7 @@ class Bench {
         this.arrived += tasks;
       },
       nameIfUnknown: () => undefined,
+      ignores: (worker: string, [first]: readonly string[]) => this.ignored.push(`${worker} ${first}`),
     };
     this.dispatcher = new Dispatcher(env, made, TIMINGS, host, policy !== 'gs');
     for (let at = 0; at < workers; at++) {
@@ -953,4 +955,24 @@ describe('a worker that registers thousands of tasks', () => {
     const chain = QUEUED.map(({ task }) => ({ task, match: task + 1, lenders: [task + 2] }));
     expect(looksPerTask(() => bench.found(0, chain))).toBeLessThan(20);
   });
+});
+
+test('a worker that registers and reports new resources each time adds a limited number, which is reported', () => {
+  const bench = new Bench(0);
+  const named = (time: number) =>
+    Object.fromEntries(Array.from({ length: 32 }, (_, at) => [`r${time}-${at}`, 1]));
+  for (let time = 0; time < 20; time++) {
+    bench.open(0, 1, true, named(time));
+    bench.pull(0, { spare: named(1_000 + time) });
+    bench.found(0, [{ job: time, demand: named(2_000 + time) }]);
+    bench.dispatcher.removeWorker(0 as Address, 0);
+  }
+  expect(bench.dispatcher.books.resources).toHaveLength(2 + 32);
+  expect(bench.ignored).toEqual(Array.from({ length: 19 }, (_, at) => `w0 r${at + 1}-0`));
+  bench.open(1, 1, true, { licence: 1 });
+  bench.pull(1, { spare: { licence: 1 } });
+  bench.need(50, { demand: { licence: 1 } });
+  expect(bench.sent.map(({ message }) => message)).toContainEqual(
+    expect.objectContaining({ type: 'matched', job: 50 }),
+  );
 });

@@ -65,6 +65,8 @@ interface DispatcherHost {
   nameIfUnknown(owner: Address, worker: Address): string | undefined;
   /** Called when no task that central assigned runs or waits at the worker any more. */
   freed?(worker: Address): void;
+  /** Called when resources of a worker do not count, because it or the cluster has too many names. */
+  ignores?(worker: string, resources: readonly string[]): void;
   /** Called when a policy preempts a running task. */
   preempts?(job: BookedJob, worker: Address): void;
 }
@@ -496,10 +498,12 @@ export class Dispatcher {
     const { address, name, slots, places, capacity, row, attributes } = record;
     const worker = this.books.addWorker(
       address,
-      this.books.names.capacityOf(places, { cpu: slots, ...capacity }),
+      this.books.names.capacityOf(places, { cpu: slots, ...capacity }, name),
       attributesByName(attributes),
       name,
     );
+    const ignored = Object.keys(capacity).filter((each) => this.books.names.find(each) === undefined);
+    if (ignored.length > 0) this.#host.ignores?.(name, ignored);
     // The worker has not reported its free slots yet.
     worker.free.fill(0);
     worker.row = row;

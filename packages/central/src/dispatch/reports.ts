@@ -79,7 +79,7 @@ export function workerPulled(
 ): void {
   const { heard, runs } = message;
   for (const match of heard) worker.numberFrom(match);
-  const free = s.books.names.capacityOf(message.free, message.spare);
+  const free = s.books.names.freeOf(message.free, message.spare);
   let inFlight: BookedRun[] | undefined;
   let unknown = runs.length;
   // Avoids a copy for the usual single run.
@@ -263,7 +263,7 @@ function add(
   const named = match === 0 ? { task, attempt } : undefined;
   const job = s.books.declareAdopted(owner, number, startedAt, long);
   const stage = s.books.stage(job, index, {
-    demand: s.books.names.demandOf(held.demand),
+    demand: s.books.names.reportedDemandOf(held.demand),
     // For other runs, the owner's need contains the estimate.
     ...(named && { estimateMs: held.estimateMs }),
   });

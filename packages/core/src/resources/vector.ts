@@ -1,4 +1,5 @@
-import { NO_RESOURCES, type Resources } from './resources.js';
+import { LIMITS } from '../limits.js';
+import { GPU, NO_RESOURCES, type Resources } from './resources.js';
 
 /**
  * Amounts by index of `ResourceNames`, in integer units: index 0 is slots, index 1 is CPUs, `memory` is in bytes,
@@ -23,18 +24,27 @@ export function slotsIn(amounts: Vector): number {
   return Math.min(amounts[SLOT] ?? 0, (amounts[CPU] ?? 0) / PER_CPU);
 }
 
-/** Assigns each resource name a permanent index. */
+/** Stands for all resources in demands whose names cannot be added; no worker has it. */
+const OTHERS = 'other resources';
+
+/**
+ * Assigns each resource name a permanent index. Names come from workers and users, so their number is limited: further names of a
+ * worker are ignored, and demands for further ones cannot be met.
+ */
 export class ResourceNames {
   readonly #indices = new Map<string, number>([
     ['slot', SLOT],
     ['cpu', CPU],
   ]);
   readonly names: string[] = ['slot', 'cpu'];
+  /** Number of names that each worker has added, by its name. */
+  readonly #addedBy = new Map<string, number>();
 
-  /** Returns the index of a name; adds new names. */
-  indexOf(name: string): number {
+  /** Returns the index of a name, and adds it if fewer than `most` are known, or if it has a meaning here. */
+  indexOf(name: string, most = Number.POSITIVE_INFINITY): number | undefined {
     const known = this.#indices.get(name);
     if (known !== undefined) return known;
+    if (this.names.length >= most && name !== 'memory' && name !== GPU) return undefined;
     this.#indices.set(name, this.names.length);
     return this.names.push(name) - 1;
   }
@@ -49,15 +59,40 @@ export class ResourceNames {
     let vector: number[] | undefined;
     for (const name in resources) {
       vector ??= [1];
-      this.#set(vector, name, Math.ceil(amountIn(name, resources[name]!) - ROUNDING));
+      // Jobs leave the other half of the names to workers.
+      const index = this.indexOf(name, LIMITS.resourceNamesMax / 2) ?? this.indexOf(OTHERS)!;
+      const amount = Math.ceil(amountIn(name, resources[name]!) - ROUNDING);
+      set(vector, index, Math.max(vector[index] ?? 0, amount));
     }
     return vector ?? ONE_CPU;
   }
 
-  /** Capacity of a worker. Rounds down. A worker that does not state its CPUs has one per slot. */
-  capacityOf(slots: number, resources: Resources): number[] {
+  /** Demand of a task that a worker reports, without unknown names. */
+  reportedDemandOf(resources: Resources): Vector {
+    return this.demandOf(this.#known(resources));
+  }
+
+  /**
+   * Capacity of a worker. Rounds down. A worker that does not state its CPUs has one per slot.
+   *
+   * @param worker its name, under which it may add a limited number of resources; the rest are ignored
+   */
+  capacityOf(slots: number, resources: Resources, worker = ''): number[] {
+    for (const name in resources) {
+      const added = this.#addedBy.get(worker) ?? 0;
+      if (this.#indices.has(name) || added >= LIMITS.resourcesMax) continue;
+      if (this.indexOf(name, LIMITS.resourceNamesMax) !== undefined) this.#addedBy.set(worker, added + 1);
+    }
+    return this.freeOf(slots, resources);
+  }
+
+  /** As `capacityOf`, without unknown names. */
+  freeOf(slots: number, resources: Resources): number[] {
     const vector = [slots, PER_CPU * slots];
-    for (const name in resources) this.#set(vector, name, unitsFree(name, resources[name]!));
+    for (const name in resources) {
+      const index = this.#indices.get(name);
+      if (index !== undefined && name !== OTHERS) set(vector, index, unitsFree(name, resources[name]!));
+    }
     return vector;
   }
 
@@ -72,11 +107,19 @@ export class ResourceNames {
     return resources;
   }
 
-  #set(vector: number[], name: string, amount: number): void {
-    const index = this.indexOf(name);
-    while (vector.length < index) vector.push(0);
-    vector[index] = amount;
+  #known(resources: Resources): Resources {
+    for (const name in resources) {
+      if (this.#indices.has(name)) continue;
+      const known = Object.entries(resources).filter(([each]) => this.#indices.has(each));
+      return known.length === 0 ? NO_RESOURCES : Object.fromEntries(known);
+    }
+    return resources;
   }
+}
+
+function set(vector: number[], index: number, amount: number): void {
+  while (vector.length < index) vector.push(0);
+  vector[index] = amount;
 }
 
 /** Tolerance for sums of decimal fractions, in units. */

@@ -78,6 +78,7 @@ const WARNINGS: ReadonlySet<ClusterEvent['kind']> = new Set([
   'worker-lost',
   'worker-missing',
   'worker-quarantined',
+  'resources-ignored',
   'scheduler-lost',
   'scheduler-given-up',
   'schedulers-missing',
@@ -91,6 +92,8 @@ function lineOf(event: ClusterEvent): string {
       return `worker ${event.worker} is lost with ${counted(event.tasks, 'task')}: ${describeLoss(event)}`;
     case 'worker-missing':
       return `worker ${event.worker} did not return after central restarted`;
+    case 'resources-ignored':
+      return `${counted(event.resources.length, 'resource')} of worker ${event.worker} ${event.resources.length === 1 ? 'does' : 'do'} not count, as it has used too many names, or the cluster has: ${event.resources.slice(0, 3).join(', ')}`;
     case 'worker-left':
       return `worker ${event.worker} left`;
     case 'worker-removed':
