@@ -19,7 +19,7 @@ export const LIMITS = {
   /** Maximum number of streams and long polls in total, and per token if several tokens exist. */
   openMax: 256,
   openPerTokenMax: 64,
-  /** Maximum number of reads in progress per token if several tokens exist. Few of them keep the thread busy. */
+  /** Maximum number of reads, and of long requests, in progress per token if several tokens exist. Few of them keep the thread busy. */
   readsPerTokenMax: 4,
   /** Maximum number of a token's requests that begin before the thread serves others once. */
   arrivalsPerTokenMax: 4,

@@ -33,8 +33,11 @@ export interface ValidRequest<Path, Query, Body> {
   readonly turnIn: (line: LineName) => TakeTurn;
 }
 
-/** The lines in which the work of a token waits for its own; `pages` and `chunks` are those of its streams. */
-export type LineName = 'reads' | 'pages' | 'chunks' | 'predictions';
+/**
+ * The lines in which the work of a token waits for its own. `long` requests may take seconds, in which the token's reads
+ * go on; `pages` and `chunks` are those of its streams.
+ */
+export type LineName = 'reads' | 'long' | 'pages' | 'chunks' | 'predictions';
 
 /** An event of a stream; `data` is sent as JSON. */
 export interface StreamEvent {

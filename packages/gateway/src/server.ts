@@ -257,6 +257,7 @@ function addRoutes(
   const answers = new OpenResponses(access.tokens);
   const lines = {
     reads: new Turns(access.tokens, LIMITS.readsPerTokenMax),
+    long: new Turns(access.tokens, LIMITS.readsPerTokenMax),
     pages: new Turns(access.tokens, 1),
     chunks: new Turns(access.tokens, 1),
     predictions: new Turns(access.tokens, 1),

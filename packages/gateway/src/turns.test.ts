@@ -133,7 +133,7 @@ it('lets result streams of a token wait for its own while they read, and not for
   expect(found).toEqual(Array.from({ length: MANY }, (_, index) => ({ index })));
 });
 
-it('lets changes of many jobs wait for those of the same token', async () => {
+it('lets changes of many jobs wait for those of the same token, whose reads go on', async () => {
   const asked: (() => void)[] = [];
   const jobs = ({ signal }: { signal: AbortSignal; all?: boolean }) =>
     new Promise((resolve, reject) => {
@@ -148,6 +148,9 @@ it('lets changes of many jobs wait for those of the same token', async () => {
   const bulk = (token: number) => ask(`${url}/v1/jobs/bulk`, token, { action: 'cancel', q: 'user:ann' });
   const many = Array.from({ length: MANY }, () => bulk(0));
   await expect.poll(() => asked.length).toBe(LIMITS.readsPerTokenMax);
+  // Its reads would wait if they had the same line.
+  const reads = Array.from({ length: MANY }, () => ask(`${url}/v1/session`, 0));
+  expect((await Promise.all(reads)).every(({ ok }) => ok)).toBe(true);
   const other = bulk(1);
   await expect.poll(() => asked.length).toBe(LIMITS.readsPerTokenMax + 1);
   const finishing = setInterval(() => asked.forEach((finish) => void finish()), 1);
