@@ -452,7 +452,7 @@ export const ROUTES: readonly Route[] = [
     method: 'POST',
     url: '/v1/plan',
     role: 'submit',
-    line: 'long',
+    line: 'predictions',
     sdk: 'planJob',
     python: null,
     does: 'Predict class, eligible workers, start and end of a job, without submitting it',
