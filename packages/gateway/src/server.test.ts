@@ -100,3 +100,19 @@ it('a compressed body is refused with its encoding as the reason', async () => {
     message: 'the body is encoded as gzip',
   });
 });
+
+it('streams cause no warnings of the process', async () => {
+  const job = {
+    describe: async () => ({ state: 'completed', tasks: {} }),
+    async *eachResult() {
+      for (let index = 0; index < 5_000; index++) yield { index, value: 'x'.repeat(100) };
+    },
+  };
+  const url = await gatewayTo({ job: () => job });
+  const warned = vi.fn();
+  process.on('warning', warned);
+  const answer = await fetch(`${url}/v1/jobs/a-1/results`, { headers: { accept: 'application/x-ndjson' } });
+  expect((await answer.text()).length).toBeGreaterThan(500_000);
+  process.off('warning', warned);
+  expect(warned).not.toHaveBeenCalled();
+});

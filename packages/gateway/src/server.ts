@@ -198,6 +198,9 @@ function createApp(
   return app;
 }
 
+/** Limit of listeners to one event of a response, above which Node suspects a leak. */
+const RESPONSE_LISTENERS_MAX = 16;
+
 /** Accepts only JSON. Fastify would also accept text, which a form of another site may send. */
 function parseBodies(app: FastifyInstance, access: Access): void {
   app.removeContentTypeParser(['text/plain', 'application/json']);
@@ -291,6 +294,8 @@ function addRoutes(
           return route.answer === 'file' ? sendFile(request, reply, answer as FileAnswer) : answer;
         }
         const release = answers.hold(client);
+        // Fastify and Node alone add eight to a response that is a stream.
+        reply.raw.setMaxListeners(RESPONSE_LISTENERS_MAX);
         if (!isStream) return (route.handle(context, asked) as Promise<unknown>).finally(release);
         const events = (route.stream ?? route.handle)(context, asked) as AsyncIterable<StreamEvent>;
         return stream(reply, events, release, turnIn('chunks'), format);
