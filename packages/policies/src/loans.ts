@@ -51,20 +51,21 @@ export function lentBy(lenders: readonly RunView[], demand: Vector): Vector[] {
   });
 }
 
-/** Whether a task of the stage is permitted at the worker and fits once the lenders pause. */
-export function hasRoomWith(lenders: readonly RunView[], stage: StageView, worker: WorkerView): boolean {
+/**
+ * Whether a task of the stage is permitted at the worker and fits once the lenders pause, or share their CPUs with it.
+ *
+ * @param isBeside also while tasks use more than the worker has, which the task then does not change
+ */
+export function hasRoomWith(
+  lenders: readonly RunView[],
+  stage: StageView,
+  worker: WorkerView,
+  isBeside: boolean,
+): boolean {
   const free = [...worker.free];
+  addVector(free, owedAt(worker), -1);
+  if (isBeside) for (const index of [SLOT, CPU]) free[index] = Math.max(0, free[index] ?? 0);
   for (const part of lentBy(lenders, stage.demand)) addVector(free, part, 1);
-  addVector(free, owedAt(worker), -1);
-  return fitsIn(stage.demand, free) && isPermitted(stage, worker);
-}
-
-/** Whether a task of the stage fits if its parent shares its CPUs, also while tasks use more than the worker has. */
-export function hasRoomBeside(parent: RunView, stage: StageView, worker: WorkerView): boolean {
-  const free = [...worker.free];
-  addVector(free, owedAt(worker), -1);
-  for (const index of [SLOT, CPU]) free[index] = Math.max(0, free[index] ?? 0);
-  for (const part of lentBy([parent], stage.demand)) addVector(free, part, 1);
   return fitsIn(stage.demand, free) && isPermitted(stage, worker);
 }
 

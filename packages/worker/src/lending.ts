@@ -22,13 +22,14 @@ export function lendTo(
   if (lenders.length === 0) return undefined;
   if (borrows.parent !== undefined) {
     // Without regard to memory: a parent that waits for its child would keep its own for ever.
-    if (!w.slots.fitsBeside(lenders[0]!, demand)) return undefined;
+    if (!w.slots.fitsBeside(lenders, demand)) return undefined;
     w.slots.pause(lenders, demand, { job: jobId, task }, true, now);
     return lenders;
   }
   if (w.env.pause === undefined || w.env.hasMemoryToLend?.() === false) return undefined;
+  const fits = w.slots.owesCpus && w.slots.fitsBeside(lenders, demand);
   w.slots.pause(lenders, demand, { job: jobId, task }, false, now);
-  if (w.canRun(demand)) return lenders;
+  if (fits || w.canRun(demand)) return lenders;
   takeBack(w, lenders, now);
   return undefined;
 }
@@ -113,7 +114,8 @@ function lendersOf(w: WorkerParts, { lenders, parent }: Borrowing): number[] {
   const found = new Set(lenders.map((match) => (match === 0 ? -1 : slots.indexOfMatch(match))));
   return [...found].filter((slot) => {
     if (slot < 0 || slots.isPaused(slot)) return false;
-    if (parent === undefined ? slots.isBorrowing(slot) : !isTask(slots.nameAt(slot), parent)) return false;
+    const isBorrower = (slots.loanOf(slot)?.lenders.length ?? 0) > 0;
+    if (parent === undefined ? isBorrower : !isTask(slots.nameAt(slot), parent)) return false;
     const row = slots.rowOf(slot);
     // A stopped process would not end before it continues.
     const isOut = memory.slots.killed[row] === 1 || memory.members.has(row);

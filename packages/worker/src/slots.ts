@@ -15,6 +15,7 @@ import {
   NO_RESOURCES,
   type Resources,
   type StageIndex,
+  sumOf,
   type TaskOfJob,
   taken,
 } from '@goshawk/core';
@@ -194,11 +195,11 @@ export class Slots {
     return this.isPaused(index) && !this.lendingOf(index)!.lent!.shares;
   }
 
-  /** Whether a task with this demand fits if the task in the slot shares its CPUs, also while the worker owes some. */
-  fitsBeside(index: number, demand: Resources): boolean {
+  /** Whether a task with this demand fits on the CPUs of the tasks in these slots, also while the worker owes some. */
+  fitsBeside(lenders: readonly number[], demand: Resources): boolean {
     const free = { ...this.#memory.free[this.#row]! };
-    if (free.cpu !== undefined)
-      free.cpu = Math.max(0, free.cpu) + Math.min(cpusOf(demand), cpusOf(this.entryAt(index)!.demand));
+    const lent = sumOf(lenders, (index) => cpusOf(this.entryAt(index)!.demand));
+    if (free.cpu !== undefined) free.cpu = Math.max(0, free.cpu) + Math.min(cpusOf(demand), lent);
     return fits(demand, free);
   }
 

@@ -1159,6 +1159,26 @@ describe('loans of CPUs', () => {
     },
   );
 
+  test('end after their time: another task may use the CPUs of one of both', () => {
+    const bench = new Bench(1, { cpu: 1 }, { lends: 2 }).welcome(matching);
+    bench.receive(OWNER, { ...run, long: true });
+    bench.receive(OWNER, { ...run, match: 2, job: 2, borrows: borrowing });
+    for (const { slot } of bench.orders) bench.worker.taskStarted(slot, bench.now);
+    bench.worker.wake('loan', 1, bench.now);
+    bench.receive(OWNER, { ...run, match: 3, job: 3 });
+    expect(bench.take('declined')).toMatchObject([{ job: 3 }]);
+    bench.receive(OWNER, { ...run, match: 4, job: 4, borrows: { ...borrowing, lenders: [2] } });
+    expect(bench.orders).toHaveLength(3);
+    bench.worker.checkInvariants();
+    bench.worker.taskStarted(2, bench.now);
+    end(bench, 2);
+    expect(bench.pauses.slice(-2)).toEqual([
+      { slot: 1, on: true },
+      { slot: 1, on: false },
+    ]);
+    bench.worker.checkInvariants();
+  });
+
   test.each([
     ['before', [0, 1]],
     ['after', [1, 0]],

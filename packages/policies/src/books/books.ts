@@ -19,7 +19,7 @@ import {
 } from '@goshawk/core';
 import type { Attributes, ClusterChange, ClusterView, Loan, RunEnd } from '../contract.js';
 import { fitsEver, hasRoom } from '../fitting.js';
-import { canMakeRoom, hasRoomBeside, hasRoomWith, lentBy } from '../loans.js';
+import { canMakeRoom, hasRoomWith, lentBy } from '../loans.js';
 import { PendingChanges } from './changes.js';
 import {
   BookedJob,
@@ -442,10 +442,7 @@ export class ClusterBooks implements ClusterView {
     const isShared = atMostMs === Number.POSITIVE_INFINITY;
     if (isShared && lenders[0] !== this.parentOf(stage.job)) return undefined;
     if (!canMakeRoom(lenders, isShared, worker) || stage.waiting === 0 || !worker.open) return undefined;
-    const hasRoom = isShared
-      ? hasRoomBeside(lenders[0]!, stage, worker)
-      : hasRoomWith(lenders, stage, worker);
-    if (!hasRoom || stage.gang || !(atMostMs > 0)) return undefined;
+    if (!hasRoomWith(lenders, stage, worker, true) || stage.gang || !(atMostMs > 0)) return undefined;
     const run = this.#take(stage, worker, now);
     run.lentAtMostMs = atMostMs;
     run.isShared = isShared;

@@ -90,21 +90,22 @@ export class Deadlines {
   /** A worker where other tasks pause for the stage. */
   #offerFor(stage: StageView, now: Millis): Offer | undefined {
     const accepts = (worker: WorkerView) => this.#queue.accepts(stage, worker, now);
-    return stage.waiting > 0 ? this.#lending.forDeadline(stage, accepts, now) : undefined;
+    if (stage.waiting === 0 || !this.#precedence.mayStart(stage, now)) return undefined;
+    return this.#lending.forDeadline(stage, accepts, now);
   }
 
   #startUrgent(stage: StageView, cluster: ClusterView, draft: Draft, now: Millis): void {
     if (gangSize(stage) > 1) {
       if (this.#starting.startTogether(stage, draft, now)) return;
     } else {
-      while (stage.waiting > 0) {
+      while (stage.waiting > 0 && this.#precedence.mayStart(stage, now)) {
         const worker = this.#placement.workerFor(stage, now);
         if (worker === undefined || !this.#queue.accepts(stage, worker, now)) break;
         if (!this.#starting.start(stage, worker, draft, now)) break;
       }
       for (let offer = this.#offerFor(stage, now); offer !== undefined; offer = this.#offerFor(stage, now))
         if (!this.#starting.start(stage, offer.worker, draft, now, offer.loan)) break;
-      if (stage.waiting === 0) return;
+      if (stage.waiting === 0 || !this.#precedence.mayStart(stage, now)) return;
     }
     const known = this.#reservations.of(stage);
     if (known?.isForced) return;

@@ -68,7 +68,7 @@ class Goshawk implements CentralPolicy {
     const waiting = new Waiting(this.#sharesByUser);
     const shares = new UserShares(waiting);
     const lending = new Lending(this.#estimates, shares, placement.reservations, waiting, context);
-    this.#precedence = new Precedence(waiting, shares);
+    this.#precedence = new Precedence(waiting, shares, this.#estimates);
     const queue = new Queue(waiting, this.#estimates, placement, lending, this.#precedence, context);
     const starting = new Starting(queue, placement, (run, now) => this.#entered(run, now));
     this.#placement = placement;

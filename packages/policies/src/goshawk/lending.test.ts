@@ -123,6 +123,45 @@ describe('short tasks', () => {
   });
 });
 
+describe('a worker whose tasks have outlived their loans', () => {
+  /** Short tasks by their estimate that run on beside the long tasks of another user. */
+  function sharing(workers: number): PolicyBench {
+    const bench = cluster(workers);
+    bench.need(1, { ...long, user: 'ann', tasks: workers });
+    bench.now = 1_000;
+    bench.need(2, { user: 'mal', tasks: workers, estimateMs: 500, mayLend: true });
+    expect(pausedFor(bench, 2)).toHaveLength(workers);
+    bench.now = 2_000;
+    for (const run of [...bench.books.job(900 as never, 1)!.runs]) bench.books.resume(run, bench.now);
+    bench.settle();
+    return bench;
+  }
+
+  test.each([1, 2, 4])('still runs short tasks of others, at %d workers', (workers) => {
+    const bench = sharing(workers);
+    bench.now = 10_000;
+    bench.need(3, { user: 'ben', estimateMs: 500 });
+    expect(bench.count(3)).toBe(1);
+    bench.now = 10_500;
+    bench.end(3);
+    expect(bench.busy).toBe(2 * workers);
+  });
+
+  test('still runs tasks of users below their share', () => {
+    const bench = sharing(4);
+    bench.now = 10_000;
+    bench.need(3, { user: 'ben', estimateMs: 2_000, long: true });
+    expect(bench.count(3)).toBe(1);
+  });
+
+  test('runs no further tasks of the same user', () => {
+    const bench = sharing(4);
+    bench.now = 10_000;
+    bench.need(3, { user: 'mal', tasks: 4, estimateMs: 500 });
+    expect(bench.count(3)).toBe(0);
+  });
+});
+
 test('no task pauses for a pilot of its own job before it outlives the cutoff', () => {
   const bench = cluster(4);
   const unknown = { estimateMs: 0, jobTasks: 200, mayLend: true } as const;

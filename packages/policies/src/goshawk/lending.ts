@@ -1,7 +1,7 @@
 import { LIMITS, type Millis } from '@goshawk/core';
 import { TOLERANCE } from '../amounts.js';
 import type { ClusterView, Loan, PolicyContext, RunView, StageView, WorkerView } from '../contract.js';
-import { canLend, canShare, hasRoomBeside, hasRoomWith, isLendable } from '../loans.js';
+import { canLend, canShare, hasRoomWith, isLendable } from '../loans.js';
 import type { Reservations } from '../reservations.js';
 import { sampleOf } from '../reservations.js';
 import type { RunTimeEstimates } from '../run-time-estimates.js';
@@ -16,6 +16,8 @@ const LENT_MAX = 0.05;
 const WORTH_PAUSING = 0.2;
 /** A task pauses for users and deadlines for at most this time; then it shares its CPUs with the borrower. */
 const PAUSE_MAX_MS: Millis = 3_600_000;
+/** A task pauses for a deadline for at most this many expected run times of the borrower. */
+const OVERRUN_MAX = 3;
 /** A task that started less than this time ago may not have reached its worker. */
 const SETTLED_MS: Millis = 20;
 /** Number of lenders considered for a task. */
@@ -201,7 +203,7 @@ export class Lending {
    * If it outlives the cutoff, it shares the CPU with its lender, and its worker starts nothing until a CPU is free. A task
    * that has not outlived the cutoff pauses for none of its own job, such as a pilot, because the job would not end earlier.
    */
-  forShort(stage: StageView, accepts: Accepts, now: Millis): Offer | undefined {
+  forShort(stage: StageView, user: QueuedUser, accepts: Accepts, now: Millis): Offer | undefined {
     const taskMs = isUnknown(stage) ? this.#shortTaskMs : this.#estimates.taskMs(stage, now);
     if (this.#budgets.size === 0 || this.#budgets.longestMs < taskMs) return undefined;
     const hasBudget = (run: RunView): boolean => this.#budgets.of(run) >= taskMs;
@@ -209,12 +211,14 @@ export class Lending {
     const isOther = (run: RunView): boolean =>
       run.stage.job !== stage.job || now - run.startedAt > this.#context.cutoffMs;
     const mayLend = (run: RunView): boolean => hasBudget(run) && isOther(run);
+    // Users with more than their share, whose tasks may be those that have outlived the cutoff, must not add to them.
+    const isBeside = user.runs === 0 || this.#isWithinShare(stage, user);
     let left = CANDIDATES_MAX;
     for (const run of this.#budgets.inOrder()) {
       if (!hasBudget(run)) return undefined;
       if (left-- === 0) break;
       if (!accepts(run.worker) || !mayLend(run)) continue;
-      const lenders = this.#lendersAt(run, stage, mayLend, now);
+      const lenders = this.#lendersAt(run, stage, mayLend, now, isBeside);
       if (lenders !== undefined) return { worker: run.worker, loan: { lenders, atMostMs } };
     }
     if (left >= 0) return undefined;
@@ -222,7 +226,7 @@ export class Lending {
     for (const worker of this.#nextWorkers()) {
       if (!accepts(worker) || !stage.needs.permits(worker)) continue;
       for (const run of worker.runs) {
-        const lenders = mayLend(run) ? this.#lendersAt(run, stage, mayLend, now) : undefined;
+        const lenders = mayLend(run) ? this.#lendersAt(run, stage, mayLend, now, isBeside) : undefined;
         if (lenders !== undefined) return { worker, loan: { lenders, atMostMs } };
       }
     }
@@ -244,9 +248,7 @@ export class Lending {
    */
   forUser(stage: StageView, user: QueuedUser, accepts: Accepts, now: Millis): Offer | undefined {
     const shares = this.#shares;
-    if (!this.#lendsToAll) return undefined;
-    // Sums of shares are rounded.
-    if (user.used + shares.shareOf(stage) > shares.fairShareOf(user) + TOLERANCE) return undefined;
+    if (!this.#lendsToAll || !this.#isWithinShare(stage, user)) return undefined;
     const soon = now + WORTH_PAUSING * this.#estimates.taskMs(stage, now);
     if (this.#endBefore(soon, stage, accepts, now)) return undefined;
     const mayLend = (run: RunView): boolean => {
@@ -255,7 +257,12 @@ export class Lending {
       if (this.#estimates.endOf(run, now) < soon) return false;
       return lender.used - shares.shareOf(run.stage) >= shares.fairShareOf(lender) - TOLERANCE;
     };
-    return this.#leastLent(stage, accepts, mayLend, now);
+    return this.#leastLent(stage, accepts, mayLend, now, { isBeside: true, atMostMs: PAUSE_MAX_MS });
+  }
+
+  /** Whether the user has at most its fair share even with a task of the stage. Sums of shares are rounded. */
+  #isWithinShare(stage: StageView, user: QueuedUser): boolean {
+    return user.used + this.#shares.shareOf(stage) <= this.#shares.fairShareOf(user) + TOLERANCE;
   }
 
   /** Whether enough tasks end by then that all waiting tasks of the stage can start in their places. */
@@ -280,7 +287,9 @@ export class Lending {
       const { job } = run.stage;
       return job !== stage.job && this.#estimates.endOf(run, now) + taskMs <= job.deadlineAt;
     };
-    return this.#leastLent(stage, accepts, mayLend, now);
+    // A false estimate must not stop the tasks of others for longer.
+    const atMostMs = Math.min(PAUSE_MAX_MS, Math.max(this.#context.cutoffMs, OVERRUN_MAX * taskMs));
+    return this.#leastLent(stage, accepts, mayLend, now, { isBeside: false, atMostMs });
   }
 
   /** Rule 4: a child that fits nowhere runs on the CPUs of its parent, which usually waits for it, and does not pause. */
@@ -288,7 +297,7 @@ export class Lending {
     const { worker } = parent;
     if (!this.isOn || stage.gang || !worker.open) return undefined;
     if (stage.declinedBy?.has(worker) === true || !canShare(parent, worker)) return undefined;
-    if (!hasRoomBeside(parent, stage, worker)) return undefined;
+    if (!hasRoomWith([parent], stage, worker, true)) return undefined;
     return { worker, loan: { lenders: [parent], atMostMs: Number.POSITIVE_INFINITY } };
   }
 
@@ -298,6 +307,7 @@ export class Lending {
     accepts: Accepts,
     mayLend: (run: RunView) => boolean,
     now: Millis,
+    { isBeside, atMostMs }: { readonly isBeside: boolean; readonly atMostMs: Millis },
   ): Offer | undefined {
     let best: Offer | undefined;
     let least = Number.POSITIVE_INFINITY;
@@ -306,21 +316,26 @@ export class Lending {
       for (const run of worker.runs) {
         if (!mayLend(run)) continue;
         const part = run.pausedMs(now) / (this.#estimates.endOf(run, now) - run.startedAt);
-        const lenders = part < least ? this.#lendersAt(run, stage, mayLend, now) : undefined;
+        const lenders = part < least ? this.#lendersAt(run, stage, mayLend, now, isBeside) : undefined;
         if (lenders === undefined) continue;
-        best = { worker, loan: { lenders, atMostMs: PAUSE_MAX_MS } };
+        best = { worker, loan: { lenders, atMostMs } };
         least = part;
       }
     }
     return best;
   }
 
-  /** Runs at the worker of the first one, including it, whose CPUs suffice for a task of the stage; undefined: none. */
+  /**
+   * Runs at the worker of the first one, including it, whose CPUs suffice for a task of the stage; undefined: none.
+   *
+   * @param isBeside whether the task may start while tasks that have outlived their loans share CPUs there
+   */
   #lendersAt(
     first: RunView,
     stage: StageView,
     mayLend: (run: RunView) => boolean,
     now: Millis,
+    isBeside: boolean,
   ): readonly RunView[] | undefined {
     const { worker } = first;
     if (!worker.open || stage.gang || stage.declinedBy?.has(worker) === true) return undefined;
@@ -336,7 +351,7 @@ export class Lending {
         continue;
       }
       lenders.push(run);
-      if (hasRoomWith(lenders, stage, worker)) return lenders;
+      if (hasRoomWith(lenders, stage, worker, isBeside)) return lenders;
       if (lenders.length === LENDERS_MAX) return undefined;
     }
     return undefined;

@@ -90,6 +90,38 @@ describe('a user whose jobs always are at their latest start', () => {
   });
 });
 
+test.each([
+  ['jobs of one task', 4, 1],
+  ['one job', 1, 4],
+])('urgent tasks of an hour in %s take no more than the share of their user', (_, jobs, tasks) => {
+  const bench = new PolicyBench('goshawk', 4, { context: { cutoffMs: 10_000 } });
+  bench.need(1, { user: 'ann', tasks: 4, estimateMs: 1_000 });
+  bench.now = 1_000;
+  for (let end = 0; end < 4; end++) bench.end(1);
+  bench.need(2, { user: 'ann', tasks: 8, estimateMs: 36_000_000, long: true, mayLend: true });
+  bench.now = 60_000;
+  const urgent = {
+    user: 'mal',
+    tasks,
+    estimateMs: 3_600_000,
+    long: true,
+    deadlineAt: 60_000 + 1.001 * 3_600_000,
+  };
+  for (let job = 3; job < 3 + jobs; job++) bench.need(job, urgent);
+  bench.now += 1_000;
+  bench.settle();
+  const paused = [...bench.books.job(900 as never, 2)!.runs].filter(({ borrower }) => borrower !== undefined);
+  expect(paused).toHaveLength(2);
+});
+
+test('tasks pause for an urgent one for at most three of its expected run times', () => {
+  const bench = new PolicyBench('goshawk', 1, { context: { cutoffMs: 10_000 } });
+  bench.need(1, { tasks: 1, estimateMs: 36_000_000, long: true, mayLend: true });
+  bench.now = 60_000;
+  bench.need(2, { estimateMs: 20_000, long: true, deadlineAt: 60_000 + 20_005 });
+  expect(bench.runOf(2).lentAtMostMs).toBe(60_000);
+});
+
 describe('a user whose tasks take parts of CPUs and end one by one', () => {
   const victim = fc.record({
     taskMs: fc.constantFrom(1_000, 10_000, 60_000),

@@ -1,5 +1,7 @@
 import type { Millis } from '@goshawk/core';
-import type { JobView } from '../contract.js';
+import type { JobView, StageView } from '../contract.js';
+import { gangSize } from '../fitting.js';
+import type { RunTimeEstimates } from '../run-time-estimates.js';
 import type { UserShares } from './user-shares.js';
 import { isServedBefore } from './users-in-order.js';
 import type { Waiting } from './waiting.js';
@@ -27,12 +29,14 @@ interface Lead {
 export class Precedence {
   readonly #waiting: Waiting;
   readonly #shares: UserShares;
+  readonly #estimates: RunTimeEstimates;
   /** Leads of the users who have had precedence, by name. */
   readonly #leads = new Map<string, Lead>();
 
-  constructor(waiting: Waiting, shares: UserShares) {
+  constructor(waiting: Waiting, shares: UserShares, estimates: RunTimeEstimates) {
     this.#waiting = waiting;
     this.#shares = shares;
+    this.#estimates = estimates;
   }
 
   /** Whether the job may go before those of users with less of the cluster. */
@@ -42,6 +46,19 @@ export class Precedence {
     const lead = this.#leads.get(name);
     if (lead === undefined) this.#leads.set(name, { aheadMs: 0, used: 0, at: Number.NaN });
     return lead === undefined || lead.aheadMs <= this.#aheadMaxMs || this.#delaysNobody(job);
+  }
+
+  /**
+   * Whether a further task of a job that has precedence may start: its user will not be too far ahead when it ends. One task or
+   * gang of a user always may, because it has to start at some time.
+   */
+  mayStart(stage: StageView, now: Millis): boolean {
+    if (this.#waiting.users.size < 2 || gangSize(stage) > 1) return true;
+    const user = this.#waiting.userOf(stage.job);
+    if (user.runs === 0) return true;
+    const beyond = user.used + this.#shares.shareOf(stage) - this.#shares.fairShareOf(user);
+    const aheadMs = this.#leads.get(user.name)?.aheadMs ?? 0;
+    return aheadMs + beyond * this.#estimates.taskMs(stage, now) <= this.#aheadMaxMs;
   }
 
   /** Whether no job of a user waits who is served before. */

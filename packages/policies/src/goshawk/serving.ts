@@ -106,8 +106,13 @@ export class Serving {
   }
 
   #lendOne(draft: Draft, now: Millis): boolean {
-    const forShort = ({ stage }: Contender) =>
-      this.#startOn(this.#lending.forShort(stage, this.#accepts(stage, now), now), stage, draft, now);
+    const forShort = ({ stage, queues }: Contender) =>
+      this.#startOn(
+        this.#lending.forShort(stage, queues.user, this.#accepts(stage, now), now),
+        stage,
+        draft,
+        now,
+      );
     if (this.#lending.mayLendToShort && this.#lendToFirst(SHORT_KINDS, this.#triedForShort, forShort))
       return true;
     if (this.#waiting.users.size < 2) return false;
