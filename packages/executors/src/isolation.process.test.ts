@@ -806,6 +806,24 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
       expect(readdirSync(result!)).toEqual([]);
     });
 
+    it('tasks of others at a worker that is not root cannot give away the rights of its account', () => {
+      const at = join(homes[VICTIM]!, 'shared');
+      const dataFolder = join(homes[MALLORY]!, 'rights-data');
+      for (const path of [at, dataFolder]) mkdirSync(path);
+      execFileSync('chown', [VICTIM, at]);
+      execFileSync('chown', [MALLORY, dataFolder]);
+      for (const path of [homes[VICTIM]!, at]) chmodSync(path, 0o777);
+      const script =
+        'cp /usr/bin/id mine; chmod 4755 mine; chmod 2755 mine; chmod 755 mine && stat -c %u:%a mine';
+      const [ran] = run(MALLORY, {
+        hidden: [dataFolder],
+        dataFolder,
+        tasks: [{ user: VICTIM, cwd: at, script }],
+      });
+      expect(ran!.output.match(/not permitted/g)).toHaveLength(2);
+      expect(ran!.output).toContain(`${statSync(dataFolder).uid}:755`);
+    });
+
     it('tasks of others at a worker that is not root use only folders that their own account could write to', () => {
       const owners = [MALLORY, VICTIM, 'root'];
       const cases = owners.flatMap((owner) => [

@@ -174,10 +174,12 @@ const EXEC_AND_REPORT = [
   `exit $${OWN}`,
 ].join('\n');
 
-/** The filter of system calls in sandboxes, in Base64; undefined on other architectures, and without seccomp. */
-const FILTER = existsSync('/proc/sys/kernel/seccomp/actions_avail')
-  ? seccompFilter()?.toString('base64')
-  : undefined;
+/** The filters of system calls in sandboxes, in Base64; undefined on other architectures, and without seccomp. */
+const [FILTER, GUEST_FILTER] = [false, true].map((isGuest) =>
+  existsSync('/proc/sys/kernel/seccomp/actions_avail')
+    ? seccompFilter(process.arch, isGuest)?.toString('base64')
+    : undefined,
+);
 
 /**
  * Runs first in a sandbox: exits if a mount shows another file than the checked one, because another task can replace
@@ -271,6 +273,8 @@ export class Isolation {
     const isPlain = this.#options.runAs === 'user' && order.files === undefined;
     if (isPlain && ids !== undefined && !isClosedToRoot(folder))
       return { ...order, cwd: folder, env: Object.fromEntries(variables), account: ids };
+    const guest = this.#guestOf(user);
+    const filter = guest === undefined ? FILTER : GUEST_FILTER;
     const named = order.env[FOLDERS]?.split(':') ?? [];
     if (named.length > FOLDERS_MAX)
       return failed(
@@ -282,8 +286,8 @@ export class Isolation {
           account,
           folder,
           exchanged === undefined ? undefined : { at: exchanged, hasResult },
-          [...needs, ...this.#openTo(this.#guestOf(user), [...reads, ...named])],
-          this.#guestOf(user),
+          [...needs, ...this.#openTo(guest, [...reads, ...named])],
+          guest,
         )
       : undefined;
     if (view !== undefined && 'kind' in view) return view;
@@ -299,7 +303,7 @@ export class Isolation {
     const { files: _, ...rest } = order;
     return {
       ...rest,
-      ...(view === undefined || FILTER === undefined ? {} : { early: FILTER }),
+      ...(view === undefined || filter === undefined ? {} : { early: filter }),
       command: command[0]!,
       args: command.slice(1),
       cwd: '/',

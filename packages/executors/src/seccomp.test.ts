@@ -6,11 +6,11 @@ const refused = (errno: number) => 0x0005_0000 + errno;
 const [EPERM, ENOSYS] = [1, 38];
 
 /** Runs the program as the kernel does. */
-function decide(program: Buffer, arch: number, call: number, firstArgument = 0): number {
+function decide(program: Buffer, arch: number, call: number, ...args: number[]): number {
   const data = new Map([
     [0, call],
     [4, arch],
-    [16, firstArgument],
+    ...[0, 1, 2, 3].map((index) => [16 + 8 * index, args[index] ?? 0] as const),
   ]);
   let value = 0;
   for (let at = 0; at < program.length / 8; at++) {
@@ -73,7 +73,7 @@ test.each(Object.entries(CALLS))(
   'the filter of %s denies what administers a machine, and namespaces',
   (architecture, calls) => {
     const program = seccompFilter(architecture)!;
-    const of = (call: number, firstArgument?: number) => decide(program, calls.arch, call, firstArgument);
+    const of = (call: number, firstArgument = 0) => decide(program, calls.arch, call, firstArgument);
     for (const call of [
       calls.mount,
       calls.bpf,
@@ -87,7 +87,7 @@ test.each(Object.entries(CALLS))(
       442,
     ])
       expect([call, of(call)]).toEqual([call, refused(EPERM)]);
-    for (const call of [425, 426, 427, 435]) expect(of(call)).toBe(refused(ENOSYS));
+    for (const call of [425, 426, 427, 435, 437]) expect(of(call)).toBe(refused(ENOSYS));
     for (const flag of NAMESPACES) {
       expect(of(calls.clone, flag | 17)).toBe(refused(EPERM));
       expect(of(calls.unshare, flag)).toBe(refused(EPERM));
@@ -102,6 +102,47 @@ test.each(Object.entries(CALLS))(
     );
     expect(denied.length).toBeGreaterThan(30);
     expect(denied.length).toBeLessThan(60);
+  },
+);
+
+test.each([
+  ['x64', 0xc000003e, { chmod: [90, 91, 85, 133], chmodAt: [268, 259, 452], open: [2, 1], openAt: [257, 2] }],
+  ['arm64', 0xc00000b7, { chmod: [52], chmodAt: [53, 33, 452], open: [56, 2], openAt: [56, 2] }],
+] as const)(
+  'the filter of %s denies files that give others the rights of the account',
+  (name, arch, calls) => {
+    const program = seccompFilter(name)!;
+    for (const [mode, decision] of [
+      [0o4755, refused(EPERM)],
+      [0o2755, refused(EPERM)],
+      [0o1777, ALLOW],
+      [0o100755, ALLOW],
+    ] as const) {
+      for (const call of calls.chmod) expect(decide(program, arch, call, 0, mode)).toBe(decision);
+      for (const call of calls.chmodAt) expect(decide(program, arch, call, 3, 0, mode)).toBe(decision);
+      for (const [call, flags] of [calls.open, calls.openAt]) {
+        const args = (value: number): number[] => [...Array<number>(flags).fill(0), value, mode];
+        for (const creates of [0o101, 0o20200002])
+          expect(decide(program, arch, call, ...args(creates))).toBe(decision);
+        expect(decide(program, arch, call, ...args(0o2))).toBe(ALLOW);
+      }
+    }
+  },
+);
+
+test.each([
+  ['x64', 0xc000003e, [47, 299], 317],
+  ['arm64', 0xc00000b7, [212, 243], 277],
+] as const)(
+  'the filter of %s lets tasks with the rights of another account receive no files',
+  (name, arch, calls, seccomp) => {
+    const [guest, other] = [seccompFilter(name, true)!, seccompFilter(name)!];
+    for (const call of calls) {
+      expect(decide(guest, arch, call)).toBe(refused(EPERM));
+      expect(decide(other, arch, call)).toBe(ALLOW);
+    }
+    expect(decide(guest, arch, seccomp, 1, 8)).toBe(refused(EPERM));
+    expect(decide(guest, arch, seccomp, 1, 0)).toBe(ALLOW);
   },
 );
 
