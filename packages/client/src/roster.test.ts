@@ -56,6 +56,22 @@ test('a central with a new address is found through a scheduler', async () => {
   await expect.poll(() => cluster.job('t1-1').describe(), { timeout: 10_000 }).toMatchObject({ id: 't1-1' });
 });
 
+test('schedulers that only others name count as silent until central lists them', async () => {
+  await using fake = await FakeCluster.start(1, () => (message, { answer }) => {
+    if (message.type === 'listJobs') answer({ jobs: [], total: 0 });
+    if (message.type !== 'findSchedulers') return;
+    const party = `${fake.central.endpoint}!*/0`;
+    answer({ name: 's0', tag: 't0', central: party, workers: 0, others: ['s1'] }, 'introduction');
+  });
+  const tell = fake.central.script;
+  fake.central.script = () => {};
+  await using cluster = await connect(fake.schedulers[0]!.endpoint, IMPATIENT);
+  const unknown = 'scheduler s1, whose address is unknown while central is silent';
+  expect(await cluster.jobs()).toMatchObject({ silent: [unknown] });
+  fake.central.script = tell;
+  await expect.poll(async () => (await cluster.jobs()).silent, { timeout: 10_000 }).toEqual([]);
+});
+
 test('polls of all schedulers count a missing one as silent unless others have its jobs', async () => {
   await using fake = await FakeCluster.start(1, () => (message, { answer }) => {
     if (message.type === 'listJobs') answer({ jobs: [], total: 0 });

@@ -59,6 +59,8 @@ export class Roster {
   #warnings: readonly string[] = [];
   /** Expected schedulers that central has not seen. */
   #missing: readonly MissingScheduler[] = [];
+  /** Schedulers that others named while central did not answer. */
+  readonly #named = new Set<string>();
   /** Whether central's list is complete. */
   #isComplete = true;
   #updatedAt: Millis = Number.NEGATIVE_INFINITY;
@@ -83,7 +85,14 @@ export class Roster {
   /** Display names of absent schedulers that keep their jobs. */
   get missing(): readonly string[] {
     const missing = this.#missing.filter(({ takenOver }) => !takenOver);
-    return [...this.#away.map(({ title }) => title), ...missing.map(missingTitle)];
+    const unreached = [...this.#named].filter(
+      (name) => !this.#schedulers.some((known) => known.name === name),
+    );
+    return [
+      ...this.#away.map(({ title }) => title),
+      ...missing.map(missingTitle),
+      ...unreached.map((name) => `scheduler ${name}, whose address is unknown while central is silent`),
+    ];
   }
 
   /** @throws UnreachableError if its address is unknown */
@@ -311,7 +320,9 @@ export class Roster {
     });
   }
 
-  #addIntroduced(endpoint: string, address: string, { name, tag }: SchedulerIntroduction): void {
+  #addIntroduced(endpoint: string, address: string, { name, tag, others = [] }: SchedulerIntroduction): void {
+    // Central's list, once it was received, has them.
+    if (this.#updatedAt === Number.NEGATIVE_INFINITY) for (const other of others) this.#named.add(other);
     if (this.#schedulers.some((known) => known.tag === tag)) return;
     this.#schedulers = [
       ...this.#schedulers,
@@ -330,6 +341,7 @@ export class Roster {
     this.#central = central;
     this.#centralAnswered(central, from);
     this.#updatedAt = performance.now();
+    this.#named.clear();
     const known = (views: readonly SchedulerView[]) =>
       views.flatMap(knownScheduler).filter((scheduler) => this.#isLatest(scheduler));
     const away = known(answer.away);

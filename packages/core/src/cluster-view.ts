@@ -179,6 +179,8 @@ export const introduction = view({
   /** Full name of central, if known. */
   central: party,
   workers: count,
+  /** Names of the other schedulers of the cluster, as central told it last. */
+  others: optional(list(name, LIMITS.membersMax)),
 });
 /** How a scheduler introduces itself. */
 export type SchedulerIntroduction = NonNullable<(typeof introduction)['infer']>;

@@ -161,7 +161,7 @@ function silentSchedulers(seen: PollResult | undefined): Finding[] {
     isLasting: true,
     level: 'error',
     what: `no answer from ${name}`,
-    hint: 'its jobs are not listed here and continue when it is back; its log says why it stopped',
+    hint: 'its jobs are not listed here; if it has stopped, its log says why, and they continue when it is back',
     link: null,
   }));
 }

@@ -137,6 +137,7 @@ export class ClientApi {
             tag: s.config.tag,
             central: s.env.nameOf(s.config.central),
             workers: s.cluster.members.size,
+            others: s.keys.others,
           }),
         );
       case 'readCounters':

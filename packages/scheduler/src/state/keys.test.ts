@@ -43,6 +43,16 @@ class Bench {
 }
 
 describe('keys', () => {
+  test('the other schedulers are named, disconnected ones only if no other can have their jobs', () => {
+    const { keys } = new Bench();
+    expect(keys.others).toEqual([]);
+    keys.onMembers(CENTRAL, members(['a', 'b'], ['c']), 0);
+    expect(keys.others).toEqual(['b', 'c']);
+    const shared = new Bench();
+    shared.keys.setVersion(members(['a', 'b'], ['c']));
+    expect(shared.keys.others).toEqual(['b']);
+  });
+
   test('a scheduler accepts its keys, and names the owners of others', () => {
     const { keys } = new Bench();
     keys.onMembers(CENTRAL, members(['a', 'b'], ['c']), 0);

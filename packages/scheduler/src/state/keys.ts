@@ -23,6 +23,8 @@ export class Keys {
   #missing = new Map<string, Millis>();
   #recordedNames = '';
   #areOwnersKnown = false;
+  /** Names of the other schedulers that are present or keep their jobs. */
+  #others: readonly string[] = [];
 
   constructor(self: string, ledger: Pick<Ledger, 'schedulers'>) {
     this.#self = self;
@@ -40,6 +42,10 @@ export class Keys {
     return this.#version;
   }
 
+  get others(): readonly string[] {
+    return this.#others;
+  }
+
   onMembers(central: Address, { owners, ownersVersion }: MessageOf<'members'>, now: Millis): void {
     if (central !== this.#central) {
       const before = this.#areOwnersKnown ? this.#owners.map(({ name }) => name) : this.#recordedOwners;
@@ -55,12 +61,17 @@ export class Keys {
     for (const [name, since] of this.#missing) if (now - since > ABSENT_OWNER_MS) this.#missing.delete(name);
     this.#missing.delete(this.#self);
     this.#owners = [...owners, ...[...this.#missing.keys()].map((name) => ({ name, away: true }))];
+    this.#setOthers(this.#owners);
     this.#recordOwners(now);
   }
 
-  /** Sets only the version of the list: schedulers with a shared journal accept all keys. */
-  setVersion({ ownersVersion }: MessageOf<'members'>): void {
+  /**
+   * Takes only the version of the list and the names of present schedulers: schedulers with a shared journal accept all
+   * keys, and take over the jobs of disconnected ones.
+   */
+  setVersion({ owners, ownersVersion }: MessageOf<'members'>): void {
     this.#version = ownersVersion;
+    this.#setOthers(owners.filter(({ away }) => !away));
   }
 
   /** Why a new job with this key is refused; undefined: the key is this scheduler's, or its owner is unknown. */
@@ -79,6 +90,10 @@ export class Keys {
           message: `the key belongs to scheduler ${owner.name}`,
           hint: 'submit to that scheduler',
         };
+  }
+
+  #setOthers(owners: MessageOf<'members'>['owners']): void {
+    this.#others = owners.map(({ name }) => name).filter((name) => name !== this.#self);
   }
 
   #recordOwners(now: Millis): void {
