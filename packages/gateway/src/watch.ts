@@ -31,6 +31,8 @@ import { WorkerTable } from './worker-table.js';
 /** Poll interval (ms) while a page is open. It is longer if a reply is large because of many workers. */
 const POLL_INTERVAL_MS = 2_000;
 const POLL_MS_PER_WORKER = 0.5;
+/** How long a poll waits for central after one that central did not answer (ms). */
+const SILENT_CENTRAL_MS = 2_000;
 /** Maximum wait for samples in `once` (ms). */
 const SAMPLED_MAX_MS = 1_000;
 
@@ -67,6 +69,10 @@ export class ClusterWatch {
   #wake = (): void => {};
   #overview: Overview;
   #lastView: { readonly view: ClusterView; readonly at: Millis } | undefined;
+  /** The request to central that is in progress. */
+  #describing: Promise<ClusterView> | undefined;
+  /** Why central has not answered the last poll; undefined: it has. */
+  #silence: UnreachableError | undefined;
   /** Undefined before the first poll. */
   #polledAt: Millis | undefined;
   #pointAt: Millis = Number.NEGATIVE_INFINITY;
@@ -169,11 +175,12 @@ export class ClusterWatch {
     try {
       const cluster = await this.#link.cluster();
       const isPointDue = this.#isPointDue();
+      const isSilent = this.#silence !== undefined;
       const [seen, shares] = await Promise.all([
-        pollCluster(cluster),
-        isPointDue ? cluster.shares().catch(() => undefined) : undefined,
-        this.#samples && this.day.isDue ? this.#readDay(cluster) : undefined,
-        isPointDue ? this.#readEvents(cluster) : undefined,
+        pollCluster(cluster, this.#describe(cluster), isSilent),
+        isPointDue && !isSilent ? cluster.shares().catch(() => undefined) : undefined,
+        this.#samples && this.day.isDue && !isSilent ? this.#readDay(cluster) : undefined,
+        isPointDue && !isSilent ? this.#readEvents(cluster) : undefined,
       ]);
       // While central is unavailable, workers are unknown and not lost.
       const now = performance.now();
@@ -207,6 +214,33 @@ export class ClusterWatch {
         workers: this.#table,
         ...remembered,
       });
+    }
+  }
+
+  /**
+   * Describes the cluster. After a poll that central did not answer, polls wait only briefly for it, because the other
+   * answers would be old when they are shown; a late answer counts for the next poll.
+   */
+  async #describe(cluster: Cluster): Promise<ClusterView> {
+    this.#describing ??= cluster.describe().finally(() => {
+      this.#describing = undefined;
+    });
+    const asked = this.#describing;
+    // It may fail after this poll has given up.
+    asked.catch(() => {});
+    const silence = this.#silence;
+    try {
+      const view = await (silence === undefined
+        ? asked
+        : Promise.race([
+            asked,
+            pause(SILENT_CENTRAL_MS, undefined, { ref: false }).then(() => Promise.reject(silence)),
+          ]));
+      this.#silence = undefined;
+      return view;
+    } catch (error) {
+      if (error instanceof UnreachableError) this.#silence = error;
+      throw error;
     }
   }
 
@@ -291,8 +325,16 @@ function unlessForbidden(error: unknown): undefined {
   throw error;
 }
 
-/** Polls once. A missing reply is recorded; other errors are thrown. */
-async function pollCluster(cluster: Cluster): Promise<PollResult> {
+/**
+ * Polls once. A missing reply is recorded; other errors are thrown.
+ *
+ * @param isSilent whether central did not answer the last poll; counters are read only with its list of members
+ */
+async function pollCluster(
+  cluster: Cluster,
+  described: Promise<ClusterView>,
+  isSilent: boolean,
+): Promise<PollResult> {
   let problem: GoshawkError | undefined;
   const part = <T>(asked: Promise<T>): Promise<T | undefined> =>
     asked.catch((error: unknown) => {
@@ -301,10 +343,12 @@ async function pollCluster(cluster: Cluster): Promise<PollResult> {
       return undefined;
     });
   const [view, waiting, counters, failed] = await Promise.all([
-    part(cluster.describe()),
+    part(described),
     part(cluster.waiting()),
     // A key that may read only own jobs gets no counters, and so no rates.
-    part(cluster.counters({ of: ({ kind }) => kind === 'scheduler' }).catch(unlessForbidden)),
+    isSilent
+      ? undefined
+      : part(cluster.counters({ of: ({ kind }) => kind === 'scheduler' }).catch(unlessForbidden)),
     part(cluster.jobs({ states: ['failed'], since: Date.now() - FAILURES_SHOWN_MS, limit: NAMES_SHOWN })),
   ]);
   return { view, waiting, counters, failed, problem };
