@@ -78,6 +78,9 @@ it('lists for an hour what central recorded before this process started, or betw
     recall(undefined, begin + 20);
   }
   expect(item(0)).toEqual([{ key: BAD.key, since: at(-100), times: 3, over: at(-80) }]);
+  // A worker that was not lost joins again.
+  recall(undefined, -20);
+  expect(item(1)).toEqual([{ key: BAD.key, since: at(-100), times: 3, over: at(-80) }]);
   // It begins again, and a poll sees it before central's record is read.
   expect(item(2, BAD)).toEqual([{ key: BAD.key, since: at(2), times: 4, over: null }]);
   recall(BAD, 1);

@@ -81,6 +81,8 @@ export class AttentionLog {
     const known = this.#known.get(key);
     if (finding === undefined) {
       if (known === undefined || known.seen > at) return;
+      // A member that joins again, as after a restart of central, ends nothing a second time.
+      if (known.isOver && at - known.seen > SAME_MS) return;
       known.seen = at;
       known.isOver = true;
     } else if (known === undefined) {
