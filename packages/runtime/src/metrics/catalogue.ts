@@ -84,6 +84,7 @@ export const METRICS = {
     }),
     goshawk_ready: gauge('1 while /readyz answers 200.'),
     goshawk_process_start_time_seconds: gauge('When the process started, in seconds since 1970.'),
+    goshawk_process_clock_seconds: gauge('Clock of its machine, in seconds since 1970.'),
     goshawk_process_cpu_seconds_total: counter('Processor time of the process with its threads.'),
     goshawk_process_resident_memory_bytes: gauge('Memory of the process.'),
     goshawk_process_open_fds: gauge('Open file descriptors; Linux only.'),

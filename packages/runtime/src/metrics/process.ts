@@ -67,6 +67,7 @@ function systemReadings(): Readings {
   const { user, system } = process.cpuUsage();
   return {
     goshawk_process_start_time_seconds: performance.timeOrigin / 1_000,
+    goshawk_process_clock_seconds: Date.now() / 1_000,
     goshawk_process_cpu_seconds_total: (user + system) / 1e6,
     goshawk_process_resident_memory_bytes: process.memoryUsage.rss(),
     ...descriptorReadings(),
