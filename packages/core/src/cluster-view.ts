@@ -179,7 +179,7 @@ export const introduction = view({
   /** Full name of central, if known. */
   central: party,
   workers: count,
-  /** Names of the other schedulers of the cluster, as central told it last. */
+  /** Names of the other schedulers of the cluster, as central last listed them. */
   others: optional(list(name, LIMITS.membersMax)),
 });
 /** How a scheduler introduces itself. */
