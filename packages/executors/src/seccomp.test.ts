@@ -111,20 +111,22 @@ test.each([
 ] as const)(
   'the filter of %s denies files that give others the rights of the account',
   (name, arch, calls) => {
-    const program = seccompFilter(name)!;
-    for (const [mode, decision] of [
-      [0o4755, refused(EPERM)],
-      [0o2755, refused(EPERM)],
-      [0o1777, ALLOW],
-      [0o100755, ALLOW],
-    ] as const) {
-      for (const call of calls.chmod) expect(decide(program, arch, call, 0, mode)).toBe(decision);
-      for (const call of calls.chmodAt) expect(decide(program, arch, call, 3, 0, mode)).toBe(decision);
-      for (const [call, flags] of [calls.open, calls.openAt]) {
-        const args = (value: number): number[] => [...Array<number>(flags).fill(0), value, mode];
-        for (const creates of [0o101, 0o20200002])
-          expect(decide(program, arch, call, ...args(creates))).toBe(decision);
-        expect(decide(program, arch, call, ...args(0o2))).toBe(ALLOW);
+    for (const isGuest of [false, true]) {
+      const program = seccompFilter(name, isGuest)!;
+      for (const [mode, decision] of [
+        [0o4755, refused(EPERM)],
+        [0o2775, isGuest ? refused(EPERM) : ALLOW],
+        [0o1777, ALLOW],
+        [0o100755, ALLOW],
+      ] as const) {
+        for (const call of calls.chmod) expect(decide(program, arch, call, 0, mode)).toBe(decision);
+        for (const call of calls.chmodAt) expect(decide(program, arch, call, 3, 0, mode)).toBe(decision);
+        for (const [call, flags] of [calls.open, calls.openAt]) {
+          const args = (value: number): number[] => [...Array<number>(flags).fill(0), value, mode];
+          for (const creates of [0o101, 0o20200002])
+            expect(decide(program, arch, call, ...args(creates))).toBe(decision);
+          expect(decide(program, arch, call, ...args(0o2))).toBe(ALLOW);
+        }
       }
     }
   },

@@ -1,7 +1,7 @@
 /**
  * The filter of system calls for sandboxes. It denies what programs need only to administrate a machine, or to reach parts of the
  * kernel that have had many faults: other namespaces, mounts, BPF, performance counters, keys, io_uring, modules. It also denies making
- * files that give others the rights of the task's account (setuid, setgid). The program is classic BPF (`struct sock_filter`), as
+ * files that give others the rights of the task's account (setuid). The program is classic BPF (`struct sock_filter`), as
  * bubblewrap expects it.
  */
 
@@ -83,8 +83,8 @@ const BY_ARCHITECTURE: Readonly<Record<string, Calls>> = {
 const DENIED = [428, 429, 430, 431, 432, 433, 442, 443];
 /** Programs continue without these if the kernel seems not to have them: io_uring_setup, _enter and _register, clone3, openat2. */
 const ABSENT = [425, 426, 427, 435, 437];
-/** S_ISUID and S_ISGID. */
-const SET_ID = 0o6000;
+const SETUID = 0o4000;
+const SETGID = 0o2000;
 /** O_CREAT and __O_TMPFILE: the call has a mode. */
 const CREATES = 0x0040_0040;
 /** SECCOMP_FILTER_FLAG_NEW_LISTENER: another process may then add open files. */
@@ -105,8 +105,8 @@ const argument = (index: number) => FIRST_ARGUMENT + 8 * index;
 /**
  * Returns the filter for this architecture; undefined if it is unknown.
  *
- * @param isGuest whether the task has the rights of an account that is not its user's: another process must not pass it open
- *   folders, with which it would leave its sandbox
+ * @param isGuest whether the task has the rights of an account that is not its user's: its files must not give them away by
+ *   their group either, and another process must not pass it open folders, with which it would leave its sandbox
  */
 export function seccompFilter(architecture: string = process.arch, isGuest = false): Buffer | undefined {
   const calls = BY_ARCHITECTURE[architecture];
@@ -114,6 +114,8 @@ export function seccompFilter(architecture: string = process.arch, isGuest = fal
   const refuse = (errno: number): Buffer => instruction(RETURN, 0, 0, 0x0005_0000 | errno);
   const { arch, foreignFrom, denied, clone, unshare, modes, opens, receiving, seccomp } = calls;
   const allow = instruction(RETURN, 0, 0, ALLOW);
+  // Others need setgid: folders that a group shares have it, and `cp -a` sets it again.
+  const setId = isGuest ? SETUID | SETGID : SETUID;
   /** The call is refused if the argument has one of these bits. */
   const refuseBits = (call: number, index: number, bits: number): Buffer[] => [
     instruction(IF_EQUAL, 0, 4, call),
@@ -132,14 +134,14 @@ export function seccompFilter(architecture: string = process.arch, isGuest = fal
     ...ABSENT.flatMap((call) => [instruction(IF_EQUAL, 0, 1, call), refuse(ENOSYS)]),
     ...refuseBits(clone, 0, NAMESPACES),
     ...refuseBits(unshare, 0, NAMESPACES | NEW_TIME),
-    ...modes.flatMap(([call, mode]) => refuseBits(call, mode, SET_ID)),
+    ...modes.flatMap(([call, mode]) => refuseBits(call, mode, setId)),
     ...opens.flatMap(([call, flags]) => [
       instruction(IF_EQUAL, 0, 7, call),
       instruction(LOAD, 0, 0, argument(flags)),
       instruction(IF_ANY_BIT, 1, 0, CREATES),
       allow,
       instruction(LOAD, 0, 0, argument(flags + 1)),
-      instruction(IF_ANY_BIT, 0, 1, SET_ID),
+      instruction(IF_ANY_BIT, 0, 1, setId),
       refuse(EPERM),
       allow,
     ]),
