@@ -65,6 +65,10 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
   readonly noticeReceived?: ((notice: ReportedNotice) => void) | undefined;
   /** Called when a scheduler's journal lacks its last known incarnation: an older copy of the journal was restored. */
   readonly journalRolledBack?: ((scheduler: string) => void) | undefined;
+  /** How often a copy of each journal was admitted, by tag, according to the former central. Absent: unknown. */
+  readonly journalMoves?: ReadonlyMap<string, number> | undefined;
+  /** Called when a copy of a journal is admitted, or one that was admitted earlier joins. */
+  readonly journalMoved?: ((tag: string, moves: number) => void) | undefined;
 }
 
 /** The state of the cluster at one time. */

@@ -18,6 +18,9 @@ class Bench {
   original = this.#incarnation();
   readonly #copy: { address: Address; lineage: Lineage; readonly earlier: readonly Address[] };
   isOriginalReplaced = false;
+  /** Whether central has a data folder. */
+  hasFolder = false;
+  readonly stored = new Map<string, number>();
 
   constructor(copyOf: Lineage['copyOf'], starts: number) {
     for (let start = 0; start < starts; start++) this.startOriginal();
@@ -33,6 +36,8 @@ class Bench {
         setTimer() {},
         clearTimer() {},
         nameOf: (address) => `tcp://host${address}:1!s/0`,
+        journalMoves: new Map(this.stored),
+        journalMoved: (tag, moves) => void (this.hasFolder && this.stored.set(tag, moves)),
       },
     );
     central.start(this.#now);
@@ -189,5 +194,17 @@ test('a copy of a stopped scheduler continues in a cluster that does not know th
   const bench = new Bench('stopped', 0);
   expect(bench.askAsCopy()).toBe(false);
   bench.pass(leaseMs);
+  expect(bench.askAsCopy()).toBe(true);
+});
+
+test('a central with a data folder refuses a replaced original, also after its own restart and while the copy is down', () => {
+  const bench = new Bench('stopped', 0);
+  bench.hasFolder = true;
+  bench.pass(2 * leaseMs);
+  bench.hearOriginal();
+  bench.leave();
+  expect(bench.askAsCopy()).toBe(true);
+  bench.restartCentral();
+  expect(bench.hearOriginal()).toBe(true);
   expect(bench.askAsCopy()).toBe(true);
 });

@@ -18,26 +18,27 @@ interface Asking {
  * and central does not hear the original.
  */
 export class Copies {
-  readonly #env: Pick<CentralEnvironment, 'send' | 'nameOf'>;
+  readonly #env: Pick<CentralEnvironment, 'send' | 'nameOf' | 'journalMoves' | 'journalMoved'>;
   readonly #schedulers: Schedulers;
   readonly #expected: ExpectedSchedulers;
   readonly #leases: Leases;
   readonly #leaseMs: Millis;
   /** How often a copy of the journal was admitted, by tag. A scheduler with a lower number has been replaced. */
-  readonly #moves = new Map<string, number>();
+  readonly #moves: Map<string, number>;
   /** Refused copies, by tag. */
   readonly #asking = new Map<string, Asking>();
   /** Tags for which an operator lets the copy continue. */
   readonly #confirmed = new Set<string>();
 
   constructor(
-    env: Pick<CentralEnvironment, 'send' | 'nameOf'>,
+    env: Pick<CentralEnvironment, 'send' | 'nameOf' | 'journalMoves' | 'journalMoved'>,
     schedulers: Schedulers,
     expected: ExpectedSchedulers,
     leases: Leases,
     leaseMs: Millis,
   ) {
     this.#env = env;
+    this.#moves = new Map(env.journalMoves);
     this.#schedulers = schedulers;
     this.#expected = expected;
     this.#leases = leases;
@@ -55,7 +56,7 @@ export class Copies {
         this.#env.send(from, { type: 'superseded', epoch: highest });
         return true;
       }
-      if (moves > highest) this.#moves.set(tag, moves);
+      if (moves > highest) this.#moved(tag, moves);
       return false;
     }
     if (holder?.address === from) return false;
@@ -67,8 +68,13 @@ export class Copies {
     }
     this.#asking.delete(tag);
     this.#confirmed.delete(tag);
-    this.#moves.set(tag, Math.max(highest, moves + 1));
+    this.#moved(tag, Math.max(highest, moves + 1));
     return false;
+  }
+
+  #moved(tag: string, moves: number): void {
+    this.#moves.set(tag, moves);
+    this.#env.journalMoved?.(tag, moves);
   }
 
   /** Returns the tag of a refused copy that was started with this name, or whose original has it. */

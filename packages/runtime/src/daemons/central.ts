@@ -18,6 +18,7 @@ import type { Daemon } from './daemon.js';
 import { EventBook } from './event-book.js';
 import { failureLog } from './failure-log.js';
 import { HistoryBook } from './history-book.js';
+import { JournalMoves } from './journal-moves.js';
 import { receiveLaterFailures } from './later-failures.js';
 import { disputeLine, otherCentralEffects, ownEndpoints, watchForOtherCentrals } from './other-centrals.js';
 import { type DaemonProcess, FIRST_PARTY, openProcess, type ProcessOptions } from './process.js';
@@ -89,6 +90,7 @@ function serve(process: DaemonProcess, options: CentralOptions): Daemon {
   const { dataFolder } = options;
   const events = new EventBook(dataFolder && join(dataFolder, 'events.jsonl'), options.logger);
   const history = new HistoryBook(dataFolder && join(dataFolder, 'history.jsonl'), options.logger);
+  const moves = new JournalMoves(dataFolder && join(dataFolder, 'moves.json'), options.logger);
   void process.ended.then(() => {
     events.close();
     history.close();
@@ -160,6 +162,8 @@ function serve(process: DaemonProcess, options: CentralOptions): Daemon {
       history: (after) => history.page(after),
       recordHistory: (sample) => history.add(sample),
       noticeReceived: (event) => events.add(event),
+      journalMoves: moves.byTag,
+      journalMoved: (tag, count) => moves.set(tag, count),
       eventOccurred: clusterLog(
         options.logger,
         (worker, address, why) => enter('explain loss', () => central.explainLoss(worker, address, why)),
