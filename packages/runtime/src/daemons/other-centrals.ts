@@ -57,7 +57,7 @@ export function otherCentralEffects(
     journalRolledBack: (scheduler) =>
       logger.error(
         { scheduler },
-        'the journal of a scheduler was reset to an earlier state: jobs accepted since then are lost',
+        'the journal of a scheduler was reset to an earlier state, or is a copy: jobs that only its last journal has are lost',
       ),
   };
 }
