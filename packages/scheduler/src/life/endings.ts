@@ -106,8 +106,8 @@ export function attemptEnded(s: SchedulerState, job: Job, end: AttemptEnd, now: 
   const endedAt = end.endedAt ?? job.endTimeOf(task, runMs, now);
   const program = how === 'lost' ? history.program : undefined;
   if (program !== undefined) history.shareCrashes(s.crashes.getOrCreate(program));
-  const isOnlyWorker = how === 'lost' && isOnly(s, job, task, worker);
-  const state = job.attemptEnded({ ...end, isOnlyWorker }, how, worker, endedAt);
+  const wasOnly = how === 'lost' && isOnly(s, job, task, worker);
+  const state = job.attemptEnded(wasOnly ? { ...end, isOnlyWorker: true } : end, how, worker, endedAt);
   const startedAt = endedAt - runMs - (end.pausedMs ?? 0);
   if (runMs > 0 && how !== 'excused') job.times.ran(startedAt);
   const gang = how === 'completed' ? undefined : job.gangStageOf(task);
