@@ -79,7 +79,7 @@ export interface Route<
   readonly url: `/v1${string}`;
   /** Role that the route requires. */
   readonly role: Role;
-  /** Where requests of the same token wait; default: `reads`, if that is the role. */
+  /** Names the line in which requests of the same token wait; default: `reads`, if the role is `read`. */
   readonly line?: LineName;
   /** Name of the equivalent in the TypeScript client; null: there is none, on purpose. */
   readonly sdk: SdkCall | null;

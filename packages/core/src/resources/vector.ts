@@ -69,7 +69,8 @@ export class ResourceNames {
 
   /** Demand of a task that a worker reports, without unknown names. */
   reportedDemandOf(resources: Resources): Vector {
-    return this.demandOf(this.#known(resources));
+    const known = Object.entries(resources).filter(([name]) => this.#indices.has(name));
+    return this.demandOf(Object.fromEntries(known));
   }
 
   /**
@@ -86,7 +87,7 @@ export class ResourceNames {
     return this.freeOf(slots, resources);
   }
 
-  /** As `capacityOf`, without unknown names. */
+  /** Returns the amounts as `capacityOf` does, without unknown names. */
   freeOf(slots: number, resources: Resources): number[] {
     const vector = [slots, PER_CPU * slots];
     for (const name in resources) {
@@ -103,15 +104,6 @@ export class ResourceNames {
     for (let index = SLOT + 1; index < vector.length; index++) {
       const name = this.names[index]!;
       if (vector[index] !== 0) resources[name] = vector[index]! / unitsOf(name);
-    }
-    return resources;
-  }
-
-  #known(resources: Resources): Resources {
-    for (const name in resources) {
-      if (this.#indices.has(name)) continue;
-      const known = Object.entries(resources).filter(([each]) => this.#indices.has(each));
-      return known.length === 0 ? NO_RESOURCES : Object.fromEntries(known);
     }
     return resources;
   }

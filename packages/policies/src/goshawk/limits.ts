@@ -28,7 +28,7 @@ export class Limits {
   /** Runs of jobs not known to be short, on open workers, by run id; and what they count by kind, in thousandths of a CPU. */
   readonly #counted: (RunningKind | undefined)[] = [];
   readonly #running: Record<RunningKind, number> = { small: 0, long: 0, large: 0 };
-  /** What they count by kind because no task with whole CPUs can use or borrow the rest of a CPU. */
+  /** Sums by kind what they count because no task with whole CPUs can use or borrow the rest of a CPU. */
   readonly #fragments = new Fragments();
   /** Stages with runs that were counted before the class of their job was known. */
   readonly #undecided = new Set<StageView>();

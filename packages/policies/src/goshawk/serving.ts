@@ -106,24 +106,15 @@ export class Serving {
   }
 
   #lendOne(draft: Draft, now: Millis): boolean {
-    const forShort = ({ stage, queues }: Contender) =>
-      this.#startOn(
-        this.#lending.forShort(stage, queues.user, this.#accepts(stage, now), now),
-        stage,
-        draft,
-        now,
-      );
-    if (this.#lending.mayLendToShort && this.#lendToFirst(SHORT_KINDS, this.#triedForShort, forShort))
+    const lend =
+      (rule: 'forShort' | 'forUser') =>
+      ({ stage, queues }: Contender): boolean => {
+        const offer = this.#lending[rule](stage, queues.user, this.#accepts(stage, now), now);
+        return this.#startOn(offer, stage, draft, now);
+      };
+    if (this.#lending.mayLendToShort && this.#lendToFirst(SHORT_KINDS, this.#triedForShort, lend('forShort')))
       return true;
-    if (this.#waiting.users.size < 2) return false;
-    const forUser = ({ stage, queues }: Contender) =>
-      this.#startOn(
-        this.#lending.forUser(stage, queues.user, this.#accepts(stage, now), now),
-        stage,
-        draft,
-        now,
-      );
-    return this.#lendToFirst(KINDS, this.#triedForUser, forUser);
+    return this.#waiting.users.size > 1 && this.#lendToFirst(KINDS, this.#triedForUser, lend('forUser'));
   }
 
   /** Tries the first stages, and then the next ones in turn, because no pause may help the first. */

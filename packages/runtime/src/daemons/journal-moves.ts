@@ -1,5 +1,6 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Logger } from '@goshawk/transport';
+import { replaceFile } from './replace-file.js';
 
 /**
  * How often a copy of each journal was admitted, by tag: in memory, and in a file, from which the next central reads it.
@@ -22,8 +23,7 @@ export class JournalMoves {
     this.byTag.set(tag, moves);
     if (this.#path === undefined) return;
     try {
-      writeFileSync(`${this.#path}.part`, JSON.stringify(Object.fromEntries(this.byTag)), { mode: 0o600 });
-      renameSync(`${this.#path}.part`, this.#path);
+      replaceFile(this.#path, JSON.stringify(Object.fromEntries(this.byTag)));
     } catch (error) {
       const text = 'cannot record that a copy of a journal was admitted; never start its original again';
       this.#logger.error({ error, tag }, text);

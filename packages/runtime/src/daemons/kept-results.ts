@@ -1,8 +1,9 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { type AddressNames, Codec, type Logger } from '@goshawk/transport';
 import type { KeptResult } from '@goshawk/worker';
+import { replaceFile } from './replace-file.js';
 
 const FILE = 'results';
 
@@ -60,14 +61,7 @@ export class KeptResults {
         this.#names.nameOf(owner),
         this.#codec.encode(message, 'worker', 'scheduler'),
       ]);
-      const file = openSync(`${path}.new`, 'w', 0o600);
-      try {
-        writeAll(file, serialize(rows.filter(([owner]) => owner !== undefined)));
-        fsyncSync(file);
-      } finally {
-        closeSync(file);
-      }
-      renameSync(`${path}.new`, path);
+      replaceFile(path, serialize(rows.filter(([owner]) => owner !== undefined)));
       this.#logger.warn(
         { results: results.length },
         'stops with results of ended tasks that no scheduler has confirmed: the next worker with this data folder hands them over',
@@ -79,8 +73,4 @@ export class KeptResults {
       );
     }
   }
-}
-
-function writeAll(file: number, bytes: Buffer): void {
-  for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
 }

@@ -91,7 +91,7 @@ export function membersChanged(
   const gone = cluster.members.apply(message);
   if (gone === undefined) return s.env.send(from, { type: 'resync' });
   if (!ledger.isShared) s.keys.onMembers(from, message, now);
-  else s.keys.setVersion(message);
+  else s.keys.onSharedMembers(message);
   workersLost(s, gone, now, silentMsByWorker(message));
   askJoined(s, message.changed, now);
   // A batch may have waited for workers like the new ones.

@@ -49,7 +49,7 @@ describe('keys', () => {
     keys.onMembers(CENTRAL, members(['a', 'b'], ['c']), 0);
     expect(keys.others).toEqual(['b', 'c']);
     const shared = new Bench();
-    shared.keys.setVersion(members(['a', 'b'], ['c']));
+    shared.keys.onSharedMembers(members(['a', 'b'], ['c']));
     expect(shared.keys.others).toEqual(['b']);
   });
 

@@ -69,7 +69,7 @@ export class Keys {
    * Takes only the version of the list and the names of present schedulers: schedulers with a shared journal accept all
    * keys, and take over the jobs of disconnected ones.
    */
-  setVersion({ owners, ownersVersion }: MessageOf<'members'>): void {
+  onSharedMembers({ owners, ownersVersion }: MessageOf<'members'>): void {
     this.#version = ownersVersion;
     this.#setOthers(owners.filter(({ away }) => !away));
   }
