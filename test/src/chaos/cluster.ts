@@ -508,6 +508,7 @@ export class Cluster {
   #worker(process: Process, { name, slots, memory, gpus = 0, zone }: WorkerPlan): Machine {
     const place = this.#places.get(name)!;
     const { wire } = process;
+    let pausedAt = Number.NEGATIVE_INFINITY;
     const tasks = new Tasks(this.#calendar, this.plan.seed, {
       taskStarted: (slot) => process.take((now) => worker.taskStarted(slot, now)),
       taskOutput: (slot, stream, bytes) => process.take((now) => worker.taskOutput(slot, stream, bytes, now)),
@@ -545,10 +546,11 @@ export class Cluster {
         const required = require?.zone;
         if (required !== undefined && !required.includes(zone ?? ''))
           this.#checker.wrong(`required: ${jobId} requires zone ${required}, and runs at ${name}`);
-        // A child may start beside others that share a CPU after a loan, because its parent waits.
+        // Beside tasks that share CPUs after a loan, a child may start, because its parent waits, and a task for which
+        // another one pauses.
         const isChild = (order as Partial<MessageOf<'run'>>).borrows?.parent !== undefined;
         if (isChild) this.counts.children++;
-        else if (tasks.runningCount >= slots)
+        else if (tasks.runningCount >= slots && pausedAt !== this.#calendar.now)
           this.#checker.wrong(`slots: ${name} runs more than ${slots} tasks`);
         const isOver =
           input.nests === undefined
@@ -561,6 +563,7 @@ export class Cluster {
       kill: (slot, reason) => tasks.kill(slot, reason),
       pause: (slot) => {
         this.counts.loans++;
+        pausedAt = this.#calendar.now;
         tasks.pause(slot);
       },
       resume: (slot) => tasks.resume(slot),
