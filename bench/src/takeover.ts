@@ -41,7 +41,7 @@ try {
     await cluster.stop();
     const byThemselves = cluster.unexpectedExits.length;
     const written = await readSharedJournals(url);
-    const failed = done.exitCodes.filter((code) => code !== 0).length;
+    const failed = done.waits.filter((failure) => failure !== '').length;
     isGood &&=
       done.notCompleted.length === 0 && done.reruns === 0 && written.doubled.length === 0 && failed === 0;
     results.push(
@@ -52,7 +52,7 @@ try {
       result(`${how}: results that count twice`, 'tasks', [written.doubled.length]),
       result(`${how}: runs beyond one per task`, 'runs', [done.reruns]),
       result(`${how}: schedulers that exited without being killed`, 'count', [byThemselves]),
-      result(`${how}: waiting commands`, 'count', [done.exitCodes.length]),
+      result(`${how}: waiting commands`, 'count', [done.waits.length]),
       result(`${how}: waiting commands that failed`, 'count', [failed]),
       ...percentilesOf(`${how}: taken over after, `, 'ms', done.takeoverMs),
     );

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, connect, type JobHandle } from '@goshawk/client';
 import { type Millis, sumOf } from '@goshawk/core';
@@ -25,8 +26,8 @@ interface RoundsReport {
   readonly takeoverMs: readonly Millis[];
   /** Times from SIGCONT of a suspended scheduler to its exit, in ms. */
   readonly endedMs: readonly Millis[];
-  /** Exit codes of `goshawk wait` commands that started before the loss. */
-  readonly exitCodes: readonly number[];
+  /** Per `goshawk wait` command that started before the loss: its exit code and message if it failed, otherwise ''. */
+  readonly waits: readonly string[];
 }
 
 /** Run times in ms: tasks that end before the takeover, so that their workers must keep results, and after it. */
@@ -45,7 +46,7 @@ export async function rounds(options: RoundsOptions): Promise<RoundsReport> {
     reruns: 0,
     takeoverMs: [] as Millis[],
     endedMs: [] as Millis[],
-    exitCodes: [] as number[],
+    waits: [] as string[],
   };
   for (let round = 0; round < options.rounds; round++) {
     await using client = await connect(cluster.url);
@@ -84,7 +85,7 @@ export async function rounds(options: RoundsOptions): Promise<RoundsReport> {
       if (state !== 'completed') report.notCompleted.push(job.id);
       report.reruns += attempts.total - options.tasksPerJob;
     }
-    report.exitCodes.push(...(await Promise.all(commands)));
+    report.waits.push(...(await Promise.all(commands)));
     const again = report.endedMs.at(-1);
     note(
       `round ${round + 1}: ${name} ${options.how}, taken over after ${report.takeoverMs.at(-1)!.toFixed(0)} ms${again === undefined ? '' : `, ended ${again.toFixed(0)} ms after it went on`}; ${report.reruns} runs again, ${report.notCompleted.length} jobs not completed`,
@@ -110,19 +111,24 @@ async function waitingOf(client: Cluster): Promise<number> {
   return sumOf(jobs, ({ tasks }) => tasks.waiting);
 }
 
-/** Starts `goshawk wait` for jobs of the scheduler that will be lost. The promises resolve with exit codes. */
+/**
+ * Starts `goshawk wait` for jobs of the scheduler that will be lost. The promises resolve with the exit code and message of
+ * a command that fails, otherwise with an empty text.
+ */
 async function waitingCommands(
   cluster: SharedCluster,
   jobs: readonly JobHandle[],
   tag: string,
-): Promise<Promise<number>[]> {
+): Promise<Promise<string>[]> {
   const waiting = jobs.filter(({ id }) => id.startsWith(`${tag}-`)).slice(0, WAITING_COMMANDS);
   return waiting.map(async ({ id }) => {
     const command = spawn(process.execPath, [GOSHAWK, 'wait', '--cluster', cluster.url, '--quiet', id], {
-      stdio: 'ignore',
+      stdio: ['ignore', 'ignore', 'pipe'],
     });
-    const [code] = (await once(command, 'exit')) as [number | null];
-    return code ?? 1;
+    const exit = once(command, 'exit') as Promise<[number | null]>;
+    const message = await text(command.stderr);
+    const [code] = await exit;
+    return code === 0 ? '' : `${code ?? 1}: ${message.trim()}`;
   });
 }
 
