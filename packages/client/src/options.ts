@@ -5,7 +5,7 @@ import type { KeySource, Logger } from '@goshawk/transport';
 export interface ClientTimings {
   /** `connect` fails after this time without an answer. */
   readonly connectTimeoutMs: Millis;
-  /** A request without an answer, or a watch without a message, fails after this. */
+  /** A request without an answer fails after this time, and a wait for a job whose owner is silent after twice this time. */
   readonly requestTimeoutMs: Millis;
   /**
    * Patience with absent processes: an address that refuses connections, a cluster without schedulers, a scheduler that central

@@ -106,8 +106,11 @@ describe('a watch', () => {
     peer.script = (_message, { event }, times) => {
       if (times === 1) event(progress);
     };
+    const beganAt = performance.now();
     const { over, reported } = watch({ timings: IMPATIENT });
     await over;
+    // A takeover may take as long as a request.
+    expect(performance.now() - beganAt).toBeGreaterThan(2 * IMPATIENT.requestTimeoutMs!);
     expect(reported.failed[0]).toMatchObject({ name: 'UnreachableError', code: 'owner-gone' });
     expect(reported.failed[0]!.message).toMatch(
       /^no updates about t-1: no answer from scheduler s, which owns it, for /,

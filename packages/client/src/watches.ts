@@ -62,9 +62,9 @@ class Watch implements Listener {
     this.#watcher = watcher;
     this.#connection = asking.connection;
     this.#timings = asking.timings;
-    // A scheduler that is lost later may be restarting.
-    this.#patienceMs =
-      order.isLost === true ? asking.timings.absentTimeoutMs : asking.timings.requestTimeoutMs;
+    // A scheduler that is lost later may be restarting, or another one takes over from it, which may take as long as a request.
+    const { absentTimeoutMs, requestTimeoutMs } = asking.timings;
+    this.#patienceMs = order.isLost === true ? absentTimeoutMs : 2 * requestTimeoutMs;
     this.#attempts = new Attempts(
       asking,
       this,
