@@ -138,8 +138,9 @@ describe('a user whose tasks take parts of CPUs and end one by one', () => {
   test('leaves whole CPUs for others, also with false estimates', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 4 }), victim, attacker, (workers, ann, mal) => {
-        // Whole tasks and workers leave less than a half to users of two to four workers.
-        expect(partsOf(workers, { ann, mal }).ann).toBeGreaterThan(0.2);
+        // Whole tasks and workers leave less than a half to users of two to four workers, and of a single CPU even less:
+        // tasks of 0.05 CPUs must drain from it, and that takes longer than those of 0.9 run.
+        expect(partsOf(workers, { ann, mal }).ann).toBeGreaterThan(workers === 1 ? 0.1 : 0.2);
       }),
       { numRuns: 12 },
     );
