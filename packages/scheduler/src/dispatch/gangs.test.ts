@@ -17,6 +17,7 @@ import type { Job } from '../job/job.js';
 import { CENTRAL, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
 const W3 = 13 as Address;
+const CANCELLED: Outcome = { ...COMPLETED, ...KILL_OUTCOMES.cancelled };
 const FAILED: Outcome = { ...COMPLETED, kind: 'failed', errorCode: 'exit', errorMessage: 'exited with 3' };
 
 /** A scheduler under goshawk with a gang of three, and three workers that the test plays. */
@@ -107,7 +108,7 @@ test('a gang that was put on hold starts at no worker that central matched befor
   expect(bench.take('run')).toHaveLength(3);
 });
 
-test.each(['waiting', 'running'])(
+test.each(['waiting', 'running', 'ending'])(
   'a gang of which a member has failed does not start again after a restart: others %s',
   (others) => {
     const before = new DurableBench();
@@ -124,10 +125,14 @@ test.each(['waiting', 'running'])(
     const bench = new DurableBench(before.inheritance());
     bench.members(W1, W2, W3);
     const held = (task: number) => ({ job: 1, task, attempt: 1, elapsedMs: 1, match: 1 });
-    [W1, W2, W3].forEach((worker, task) => {
-      const tasks = others === 'running' && task > 0 ? [held(task)] : [];
+    [W3, W2, W1].forEach((worker, index) => {
+      const task = 2 - index;
+      const tasks = others !== 'waiting' && task > 0 ? [held(task)] : [];
       bench.receive(worker, { type: 'holding', tasks, audit: 0 });
+      // The lost scheduler had already cancelled the other members, and some end before all workers have answered.
+      if (others === 'ending' && task === 1) bench.end(W3, runs[2]!, CANCELLED);
     });
+    if (others === 'ending') bench.end(W2, runs[1]!, CANCELLED);
     bench.commit();
     const sent = bench.take();
     if (others === 'running') {

@@ -189,8 +189,9 @@ function breakGang(
   now: Millis,
 ): void {
   const gang = stage.gang!;
-  if (job.cancelling || job === s.failing.job || gang.breakOutcome !== undefined || gang.areAllCompleted)
-    return;
+  // Members that start again fail if one of them had failed: a restarted owner may learn of their ends first.
+  const isBroken = gang.breakOutcome !== undefined && !(isFinal && gang.breakOutcome.kind === 'lost');
+  if (job.cancelling || job === s.failing.job || isBroken || gang.areAllCompleted) return;
   const completed = gang.takeCompleted(task);
   const outcome = gang.break(reason, isFinal);
   const others = job.runningMembers(stage).filter((other) => other !== task);
