@@ -1,7 +1,10 @@
-import { invariant, type Millis } from '@goshawk/core';
-import type { JobView, RunView, StageView, WorkerView } from '../contract.js';
+import { invariant, type Millis, setLatest } from '@goshawk/core';
+import type { RunView, StageView, WorkerView } from '../contract.js';
 import { gangSize, isPermitted } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
+
+/** Maximum number of preempted jobs that are remembered. */
+const LOST_MAX = 10_000;
 
 /** Tasks that end together: one task, or all of a gang. */
 interface Victim {
@@ -12,20 +15,23 @@ interface Victim {
 
 /** Chooses running tasks to preempt for a job that has reached its latest start. */
 export class Preemption {
-  /** Run time that each job last lost; it may be preempted again once it has run for as long. */
-  readonly #lost = new WeakMap<JobView, Millis>();
+  /**
+   * Run time that each job last lost, by id; it may be preempted again once it has run for as long. The record of a job
+   * ends if its last task does before the scheduler reports that it waits again.
+   */
+  readonly #lost = new Map<string, Millis>();
 
   /** @param runs runs that the policy preempts */
   preempted(runs: readonly RunView[], now: Millis): void {
-    const longest = new Map<JobView, Millis>();
+    const longest = new Map<string, Millis>();
     for (const run of runs) {
-      const { job } = run.stage;
-      longest.set(job, Math.max(longest.get(job) ?? 0, ranMsOf(run, now)));
+      const { name } = run.stage.job;
+      longest.set(name, Math.max(longest.get(name) ?? 0, ranMsOf(run, now)));
     }
-    for (const [job, ranMs] of longest) {
-      const lostMs = this.#lost.get(job) ?? 0;
-      invariant(ranMs >= lostMs, () => `job ${job.number} ran ${ranMs} ms, and lost ${lostMs} ms before`);
-      this.#lost.set(job, ranMs);
+    for (const [name, ranMs] of longest) {
+      const lostMs = this.#lost.get(name) ?? 0;
+      invariant(ranMs >= lostMs, () => `job ${name} ran ${ranMs} ms, and lost ${lostMs} ms before`);
+      setLatest(this.#lost, name, ranMs, LOST_MAX);
     }
   }
 
@@ -83,7 +89,7 @@ export class Preemption {
         // CPUs that it has lent or borrowed do not become free at its end.
         if (run.borrower !== undefined || run.lenders.length > 0) continue;
         const ranMs = ranMsOf(run, now);
-        if (ranMs < (this.#lost.get(job) ?? 0)) continue;
+        if (ranMs < (this.#lost.get(job.name) ?? 0)) continue;
         if (!run.stage.gang) victims.push({ runs: [run], lostMs: ranMs });
         else
           gangs.set(
