@@ -342,7 +342,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'victim-preempted-twice',
     what: 'a victim is preempted again before it has run for as long as it lost',
     file: 'policies/goshawk/preemption',
-    find: 'if (ranMs < (this.#lost.get(job) ?? 0))\n                    continue;',
+    find: 'if (ranMs < (this.#lost.get(job.name) ?? 0))\n                    continue;',
     replace: '',
   },
   {
@@ -351,7 +351,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'loss-not-remembered',
     what: 'a task may be preempted again as soon as it has started again',
     file: 'policies/goshawk/preemption',
-    find: 'this.#lost.set(job, ranMs);',
+    find: 'setLatest(this.#lost, name, ranMs, LOST_MAX);',
     replace: '',
   },
   {
