@@ -89,7 +89,7 @@ export function reportTasks(w: WorkerState, owner: Address, audit: number, now: 
   w.env.send(owner, { type: 'holding', tasks, audit });
   // The owner takes output only of tasks that it knows to be here.
   repeatOutput(w, owner, audit === 0);
-  w.reports.forEachTo(owner, (report) => sendUnconfirmed(w, report));
+  w.reports.forEachTo(owner, (report) => sendUnconfirmed(w, report, now));
 }
 
 /**

@@ -37,7 +37,12 @@ function sendOutput(w: WorkerState, owner: Address, task: TaskRef, output: Outpu
 }
 
 /** Handles an owner's acknowledgment of output. */
-export function outputReceived(w: WorkerState, from: Address, message: MessageOf<'outputReceived'>): void {
+export function outputReceived(
+  w: WorkerState,
+  from: Address,
+  message: MessageOf<'outputReceived'>,
+  now: Millis,
+): void {
   const { bytes, gap } = message;
   const slot = w.slots.indexOfTask(from, message);
   if (slot >= 0) {
@@ -48,24 +53,24 @@ export function outputReceived(w: WorkerState, from: Address, message: MessageOf
   const output = report?.output;
   if (report === undefined || output === undefined) return;
   if (output.received(bytes, gap)) sendOutput(w, from, refOf(report.message), output);
-  if (report.isDeferred) sendUnconfirmed(w, report);
+  if (report.isDeferred) sendUnconfirmed(w, report, now);
 }
 
 /** Sends the report of an end. */
-export function sendReport(w: WorkerState, owner: Address, message: MessageOf<'ended'>): void {
+export function sendReport(w: WorkerState, owner: Address, message: MessageOf<'ended'>, now: Millis): void {
   const report = message.outputBytes > 0 ? w.reports.of(owner, message) : undefined;
   if (report === undefined) w.env.send(owner, message);
-  else sendUnconfirmed(w, report);
+  else sendUnconfirmed(w, report, now);
 }
 
 /** Sends a report, or first the output before that of the report, which the owner acknowledges. */
-export function sendUnconfirmed(w: WorkerState, report: Unconfirmed): void {
-  const { owner, message, output } = report;
+export function sendUnconfirmed(w: WorkerState, report: Unconfirmed, now: Millis): void {
+  const { owner, message, output, endedAt } = report;
   if (output !== undefined) {
     report.isDeferred = output.isMissingBefore(message);
     if (report.isDeferred) return sendOutput(w, owner, refOf(message), output);
   }
-  w.env.send(owner, message);
+  w.env.send(owner, now > endedAt ? { ...message, endedAgoMs: now - endedAt } : message);
 }
 
 /** Sends output again, because its owner has restarted or may have missed some. */

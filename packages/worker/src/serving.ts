@@ -253,7 +253,7 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   const entry = slots.entryAt(slot)!;
   const task = slots.taskAt(slot);
   const report = createReport(w, slot, { outcome, runMs }, ask, now);
-  if (follower === undefined) sendEnd(w, task.owner, report);
+  if (follower === undefined) sendEnd(w, task.owner, report, now);
   else delayReport(w, task.owner, report, now);
   // Only completed tasks count: the class of a killed one may be unknown.
   if (long[row] === 0 && outcome.kind === 'completed') w.finder?.shortEnded(runMs);
@@ -381,14 +381,14 @@ function delayReport(w: WorkerParts, owner: Address, report: MessageOf<'ended'>,
   if (w.chunks.hold({ owner, report })) w.env.setTimer('ends', 0, now + END_SHARE * w.seriesMs);
 }
 
-function sendEnd(w: WorkerParts, owner: Address, report: MessageOf<'ended'>): void {
-  sendDelayedReports(w);
-  sendReport(w, owner, report);
+function sendEnd(w: WorkerParts, owner: Address, report: MessageOf<'ended'>, now: Millis): void {
+  sendDelayedReports(w, now);
+  sendReport(w, owner, report, now);
 }
 
 /** Sends the reports that were delayed to send several together. */
-export function sendDelayedReports(w: WorkerParts): void {
-  for (const { owner, report } of w.existingChunks?.takeEnds() ?? []) sendReport(w, owner, report);
+export function sendDelayedReports(w: WorkerParts, now: Millis): void {
+  for (const { owner, report } of w.existingChunks?.takeEnds() ?? []) sendReport(w, owner, report, now);
 }
 
 const NO_OUTPUT: MessageOf<'ended'>['output'] = [];

@@ -90,7 +90,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
         this.reports.confirm(from, message.report);
         return reportIfDrained(this);
       case 'outputReceived':
-        return outputReceived(this, from, message);
+        return outputReceived(this, from, message, now);
       case 'cancelProbes':
         return cancelProbes(this, from, message, now);
       case 'nowLong':
@@ -149,7 +149,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'chunk':
         return chunkOverdue(this, key, now);
       case 'ends':
-        return sendDelayedReports(this);
+        return sendDelayedReports(this, now);
       case 'pull':
         return this.finder?.wake(now);
       case 'quarantine':
@@ -280,7 +280,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     const isMemberGone = giveBackOverdueMembers(this, now);
     const hasFreed = sweepAsks(this, now) || isMemberGone;
     const holdsMembers = sweepMembers(this, now);
-    this.reports.resend(retryMs, now, (report) => sendUnconfirmed(this, report));
+    this.reports.resend(retryMs, now, (report) => sendUnconfirmed(this, report, now));
     this.stealing?.sweep(retryMs, now);
     this.finder?.sweep(retryMs, retriesMax, now);
     if (hasFreed) serveOrFind(this, now);

@@ -140,6 +140,7 @@ const summaryFields = {
   /** Wall clock, ms since 1970. */
   submittedAt: ms,
   startedMs: optional(ms),
+  /** When its last task ended, or when it was closed or cancelled after that. */
   endedMs: optional(ms),
   /** Deadline, relative to submission; undefined: none. */
   deadlineMs: optional(ms),
@@ -159,7 +160,16 @@ const retryOf = optional(name);
 /** When it is expected to end; undefined: unknown. Read it with `expectedEndOf`. */
 const expected = optional(expectedEnd);
 
-export const jobSummary = view({ ...summaryFields, ...startFields, retryOf, expectedEnd: expected });
+/** When its owner recorded its end, by which lists are ordered; absent: at `endedMs`. */
+const recordedMs = optional(ms);
+
+export const jobSummary = view({
+  ...summaryFields,
+  ...startFields,
+  retryOf,
+  expectedEnd: expected,
+  recordedMs,
+});
 export type JobSummary = NonNullable<(typeof jobSummary)['infer']>;
 
 /** Whether a job met its deadline; undefined: it has none, or the outcome is still open. */
@@ -244,6 +254,7 @@ export const jobDetail = view({
   /** Number of its running tasks that are paused; absent: none. */
   pausedTasks: optional(count),
   expectedEnd: expected,
+  recordedMs,
 });
 export type JobDetail = NonNullable<(typeof jobDetail)['infer']>;
 
@@ -303,7 +314,7 @@ export type UserQuota = NonNullable<(typeof userQuota)['infer']>;
  */
 const jobCursor = record({
   ended: flag,
-  /** Submission of an active job, end of an ended one. Wall clock, ms since 1970. */
+  /** Submission of an active job, record of the end of an ended one. Wall clock, ms since 1970. */
   at: ms,
   id: name,
 });
@@ -333,15 +344,16 @@ export const jobFilter = view({
   exit: optional(countTo(255, 1)),
 });
 
-/** Returns the position of a job in lists: active jobs by submission, ended ones by end. */
+/** Returns the position of a job in lists: active jobs by submission, ended ones by the record of their end. */
 export function cursorOf({
   id,
   state,
   submittedAt,
   endedMs = 0,
-}: Pick<JobSummary, 'id' | 'state' | 'submittedAt' | 'endedMs'>): JobCursor {
+  recordedMs = endedMs,
+}: Pick<JobSummary, 'id' | 'state' | 'submittedAt' | 'endedMs' | 'recordedMs'>): JobCursor {
   const ended = isFinal(state);
-  return { ended, at: ended ? submittedAt + endedMs : submittedAt, id };
+  return { ended, at: ended ? submittedAt + recordedMs : submittedAt, id };
 }
 
 /** Compares two positions of a list of jobs. */

@@ -489,6 +489,8 @@ export const MESSAGES = {
       fromParent: rare(flag),
       /** The message `run` has the same field; absent: the attempt. */
       execution: rare(attempt),
+      /** For how long the report has waited at the worker; absent: the attempt has just ended. */
+      endedAgoMs: rare(ms),
     },
   ),
   confirm: message('scheduler', 'worker', 'Lost: the report is repeated.', { report: count }),

@@ -31,7 +31,7 @@ test('nothing is logged about a job until its acceptance is durable, then in ord
       class: 'short',
       state: 'completed',
     },
-    ...{ counts, history: counts, tasks: { attemptOf: () => 1 }, acceptedAt: 0, times: { endedAt: 1 } },
+    ...{ counts, history: counts, tasks: { attemptOf: () => 1 }, acceptedAt: 0, doneAt: 1 },
   } as unknown as Job;
   log.jobAccepted(job);
   log.taskBound(job, 0, 0);

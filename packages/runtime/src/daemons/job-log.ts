@@ -50,9 +50,9 @@ export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => 
       tell(job, `attempt-${outcome.kind}`, fields, attemptLine(attempt, outcome));
     },
     jobEnded(job) {
-      const { id, state, counts, acceptedAt, times } = job;
+      const { id, state, counts, acceptedAt, doneAt } = job;
       const fields = { job: id, state, ...counts, attempts: job.history.total };
-      tell(job, 'job-ended', { ...fields, ms: Math.round(times.endedAt! - acceptedAt) }, `job ${state}`);
+      tell(job, 'job-ended', { ...fields, ms: Math.round(doneAt! - acceptedAt) }, `job ${state}`);
     },
   };
 

@@ -58,7 +58,8 @@ const endedJob = (notify?: string, id = 's-1', state = 'failed', user = 'ann'): 
     state,
     counts: { total: 2, waiting: 0, running: 0, completed: 1, failed: 1, cancelled: 0 },
     acceptedAt: 0,
-    times: { firstStartAt: 1_000, endedAt: 2_000 },
+    times: { firstStartAt: 1_000 },
+    doneAt: 2_000,
   }) as unknown as Job;
 
 test('the notification address of a job gets a signed POST with the outcome', async () => {

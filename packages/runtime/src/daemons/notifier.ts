@@ -366,7 +366,7 @@ function mailOf(address: string, body: string, variables: Record<string, string>
 }
 
 function notificationOf(job: Job, wallOffsetMs: Millis): object {
-  const { id, spec, state, counts, acceptedAt, times } = job;
+  const { id, spec, state, counts, acceptedAt, times, doneAt } = job;
   const at = (ms: Millis | undefined): string | null =>
     ms === undefined ? null : new Date(ms + wallOffsetMs).toISOString();
   return {
@@ -379,6 +379,6 @@ function notificationOf(job: Job, wallOffsetMs: Millis): object {
     tasks: counts,
     submittedAt: at(acceptedAt),
     startedAt: at(times.firstStartAt),
-    endedAt: at(times.endedAt),
+    endedAt: at(doneAt),
   };
 }

@@ -12,7 +12,8 @@ function job(id: string, runMs: number): Job {
   const end = {
     state: 'completed',
     arrivedAt: 0,
-    times: { eligibleAt: 0, endedAt: runMs },
+    times: { eligibleAt: 0 },
+    doneAt: runMs,
     tasks: { completedRunMs: () => Float64Array.of(runMs) },
   };
   // Schedulers that a process has adopted number their jobs from 1, too.

@@ -39,7 +39,7 @@ export class ShadowWatch {
     const completed = job.state === 'completed';
     this.#board?.ended(job.id, {
       completed,
-      runtimeMs: job.times.endedAt! - job.times.eligibleAt,
+      runtimeMs: job.doneAt! - job.times.eligibleAt,
       runsMs: job.tasks.completedRunMs(),
     });
   }

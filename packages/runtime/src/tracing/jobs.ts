@@ -72,7 +72,7 @@ export class JobTracing {
       key: 'job',
       parent: undefined,
       from: job.acceptedAt,
-      to: job.times.endedAt!,
+      to: job.doneAt!,
       attributes: {
         'goshawk.job.name': spec.name,
         'goshawk.job.class': job.class,

@@ -38,6 +38,8 @@ const FAILURES_WITH_OUTPUT_MAX = 5;
 export function jobSummary(s: SchedulerState, job: Job): JobSummary {
   const { wallOffsetMs } = s.config;
   const expectedEnd = job.hasEnded ? undefined : s.forecasts.expectedEndOf(job);
+  const { endedAt } = job.times;
+  const { doneAt } = job;
   return {
     id: job.id,
     name: job.spec.name,
@@ -49,11 +51,12 @@ export function jobSummary(s: SchedulerState, job: Job): JobSummary {
     tasks: job.counts,
     submittedAt: job.acceptedAt + wallOffsetMs,
     startedMs: job.times.firstStartAt === undefined ? undefined : job.times.firstStartAt - job.acceptedAt,
-    endedMs: job.times.endedAt === undefined ? undefined : job.times.endedAt - job.acceptedAt,
+    endedMs: doneAt === undefined ? undefined : doneAt - job.acceptedAt,
     deadlineMs: job.spec.deadlineMs,
     ...(job.isHeld && !job.hasEnded ? { held: job.hold!.isHeld, beginAt: job.hold!.beginAt } : {}),
     ...(job.spec.retryOf === undefined ? {} : { retryOf: job.spec.retryOf.job }),
     ...(expectedEnd === undefined ? {} : { expectedEnd }),
+    ...(endedAt === undefined || endedAt === doneAt ? {} : { recordedMs: endedAt - job.acceptedAt }),
   };
 }
 

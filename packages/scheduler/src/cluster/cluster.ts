@@ -29,6 +29,8 @@ export class Cluster {
   #lastSeenAt: Millis = 0;
   /** When the next heartbeat is due; much later, this process has been suspended. */
   #heartbeatDueAt: Millis = Number.POSITIVE_INFINITY;
+  /** When messages could last be read before the last suspension, and when all that arrived during it have been read. */
+  #unread: { readonly since: Millis; readonly until: Millis } | undefined;
   /** When this process last continued after a suspension for which central may have given it up. */
   #resumedAt: Millis = Number.NEGATIVE_INFINITY;
   #hasEnlisted = false;
@@ -207,7 +209,15 @@ export class Cluster {
 
   /** Records a long suspension. The next heartbeat shows it, so each change of that time must follow. */
   #noteSuspension(now: Millis): void {
+    const since = this.unreadSince(now);
+    if (this.#suspendedMs(now) > 0) this.#unread = { since, until: now + this.timings.heartbeatMs };
     if (this.#wasLongSuspended(now)) this.#resumedAt = now;
+  }
+
+  /** Since when messages that arrive now may have waited, because this process was suspended; `now`: since now. */
+  unreadSince(now: Millis): Millis {
+    if (this.#suspendedMs(now) > 0) return this.#heartbeatDueAt - this.timings.heartbeatMs;
+    return this.#unread !== undefined && now < this.#unread.until ? this.#unread.since : now;
   }
 
   /**

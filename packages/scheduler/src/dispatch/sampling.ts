@@ -105,7 +105,7 @@ export function learnFrom(s: SchedulerState, job: Job): void {
     prediction: job.estimate.prediction,
     completed: completed === total,
     long: runsMs.length > 0 && sum / runsMs.length >= estimators.policy!.cutoffMs,
-    runtimeMs: job.times.endedAt! - job.times.eligibleAt,
+    runtimeMs: job.doneAt! - job.times.eligibleAt,
     runsMs,
   });
 }

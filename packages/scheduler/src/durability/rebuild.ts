@@ -190,13 +190,14 @@ class JobRebuilder {
     }
   }
 
-  #appended({ first, tasks, digest, close }: JobRecordOf<'appended'>): void {
+  #appended({ first, tasks, digest, close, at }: JobRecordOf<'appended'>): void {
     const { job } = this;
     if (!job.isOpen || first !== job.taskCount) return;
     job.append(tasks);
     job.markDurable(job.taskCount);
     job.client.digest = digest;
     job.client.isOpen = !close;
+    job.times.progressed(this.#machineTime(at));
   }
 
   #predecessorEnded({ after, at }: JobRecordOf<'passed'>): void {

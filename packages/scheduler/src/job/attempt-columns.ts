@@ -300,11 +300,6 @@ export class AttemptColumns {
       : (page.assignments[task & this.#mask] ?? 0);
   }
 
-  /** Whether a running task was running when its owner restarted, and central did not match it. */
-  isResumed(task: TaskIndex): boolean {
-    return this.assignmentCodeOf(task) === 0;
-  }
-
   /** The request of the worker that assigned a running task; 0: none. */
   askOf(task: TaskIndex): number {
     return Math.max(0, -this.assignmentCodeOf(task));

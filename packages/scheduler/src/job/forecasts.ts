@@ -96,7 +96,7 @@ export class Forecasts {
       this.#expected.delete(number);
       outcomes.push({
         job: number,
-        endedAgoMs: now - of.times.endedAt!,
+        endedAgoMs: now - of.doneAt!,
         completed: of.state === 'completed',
       });
     }

@@ -69,7 +69,10 @@ export class JobTimes {
   firstStartAt: Millis | undefined;
   /** Earliest start that a worker has reported with the end of an attempt. */
   #firstReportedStartAt: Millis | undefined;
+  /** When its end was recorded. */
   endedAt: Millis | undefined;
+  /** When the last of its attempts ended, or it was closed or retried after that; undefined: nothing happened. */
+  #progressAt: Millis | undefined;
   /** When it was last retried. */
   reopenedAt: Millis | undefined;
   /** When its first task started since its acceptance or last retry. */
@@ -101,6 +104,17 @@ export class JobTimes {
     this.#firstReportedStartAt = Math.min(this.#firstReportedStartAt ?? startedAt, startedAt);
   }
 
+  /** An attempt has ended, or the job was closed. Ends are not reported in order. */
+  progressed(at: Millis): void {
+    this.#progressAt = Math.max(this.#progressAt ?? at, at);
+  }
+
+  /** When it had nothing left to run, which is recorded later; undefined: it has not ended. */
+  get doneAt(): Millis | undefined {
+    if (this.endedAt === undefined) return undefined;
+    return Math.min(this.endedAt, this.#progressAt ?? this.endedAt);
+  }
+
   /** The time at which the first task started replaces the time at which it was assigned. */
   ended(at: Millis): void {
     this.endedAt = at;
@@ -109,6 +123,7 @@ export class JobTimes {
 
   reopened(at: Millis): void {
     this.endedAt = undefined;
+    this.#progressAt = at;
     this.reopenedAt = at;
     this.eligibleAt = at;
     this.#runStartedAt = undefined;

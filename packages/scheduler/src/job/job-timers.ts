@@ -15,14 +15,19 @@ export type JobTimer =
   /** The pilots may have run long enough to classify the job. */
   | 'weigh';
 
-/** Sets the deadline timer if misses are reported to central, or the policy fails the jobs. */
+/**
+ * Sets the deadline timer if misses are reported to central, or the policy fails the jobs.
+ *
+ * @param earliest a deadline before this time counts as this time
+ */
 export function setDeadlineTimer(
   job: Job,
   { joinedPolicy, timings }: { readonly joinedPolicy: PolicySettings; readonly timings: Timings },
   env: Environment<JobTimer>,
+  earliest = Number.NEGATIVE_INFINITY,
 ): void {
   if (job.spec.deadlineMs !== undefined && (joinedPolicy.preset.abandons || timings.heartbeatMs > 0))
-    env.setTimer('deadline', job.number, job.deadlineAt);
+    env.setTimer('deadline', job.number, Math.max(job.deadlineAt, earliest));
 }
 
 /** Sets the timer for the time limit. Called when the first start of the job may have changed. */

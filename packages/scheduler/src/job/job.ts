@@ -387,15 +387,10 @@ export class Job {
     };
   }
 
-  /**
-   * When the current attempt of the task ended, if its end is reported now. If the task ended while its scheduler was
-   * away, its worker has reported how long ago it started.
-   */
-  endTimeOf(task: TaskIndex, runMs: Millis, now: Millis): Millis {
-    const { tasks } = this;
-    const isResumed =
-      tasks.hasEarlierOwner && tasks.stateOf(task) === TaskState.running && tasks.isResumed(task);
-    return isResumed ? Math.min(now, tasks.startedAtOf(task) + runMs) : now;
+  /** When it ended, which may be before the record of that; undefined: it has not. */
+  get doneAt(): Millis | undefined {
+    // Cancelled tasks have no attempt that ends with them.
+    return this.cancelling || this.hasCancelledTasks ? this.times.endedAt : this.times.doneAt;
   }
 
   /** Members of the gang that count as running. */
@@ -646,6 +641,7 @@ export class Job {
    */
   attemptEnded(end: AttemptEnd, how: EndClass, worker: string, now: Millis): TaskState {
     const { history } = this;
+    this.times.progressed(now);
     this.tasks.setMaxRss(end.task, end.outcome.maxRssBytes);
     const cancelling = this.isCancelling(end.task);
     const { waiting, completed, failed, cancelled } = TaskState;

@@ -89,6 +89,7 @@ function tryAppend(
   job.append(tasks);
   if (tasks.length > 0) job.client.digest = digest;
   job.client.isOpen = !close;
+  job.times.progressed(now);
   clientIsActive(s, job, taken, now);
   const count = job.taskCount;
   s.ledger.whenDurable((then) => {

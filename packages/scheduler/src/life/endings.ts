@@ -87,7 +87,7 @@ export function adjustOutcome(s: SchedulerState, job: Job, task: TaskIndex, outc
 /** Records the end of a current attempt before it is processed. Sets the journal position of `end`. */
 export function recordEnd(s: SchedulerState, job: Job, end: AttemptEnd, now: Millis): void {
   const { task, outcome, runMs } = end;
-  const endedAt = end.endedAt ?? job.endTimeOf(task, runMs, now);
+  const endedAt = end.endedAt ?? now;
   s.events.attemptEnded(job, task, outcome, runMs, endedAt);
   s.accounting.attemptEnded(job, task, outcome, runMs, endedAt);
   if (s.ledger.hasJournal)
@@ -103,7 +103,7 @@ export function attemptEnded(s: SchedulerState, job: Job, end: AttemptEnd, now: 
   const failedAt = history.blame?.failedWorkersOf(task);
   // Only failures need the worker's name, and looking it up misses the CPU cache.
   const worker = how === 'completed' ? '' : workerNameOf(s, job, task);
-  const endedAt = end.endedAt ?? job.endTimeOf(task, runMs, now);
+  const endedAt = end.endedAt ?? now;
   const program = how === 'lost' ? history.program : undefined;
   if (program !== undefined) history.shareCrashes(s.crashes.getOrCreate(program));
   const wasOnly = how === 'lost' && isOnly(s, job, task, worker);
@@ -290,6 +290,11 @@ function failTask(
 
 /** Reports that the job has missed its deadline. */
 export function deadlinePassed(s: SchedulerState, job: Job, now: Millis): void {
+  // The timer is set again once workers have answered.
+  if (job.isRecovering) return;
+  // The report of an end before the deadline may be unread.
+  if (!job.isUntouched && s.cluster.unreadSince(now) < now)
+    return s.env.setTimer('deadline', job.number, now + s.cluster.timings.heartbeatMs);
   if (!job.hasEnded && !job.cancelling) {
     const { name, user } = job.spec;
     const whose = user === undefined ? '' : ` of ${user}`;
@@ -339,6 +344,7 @@ function closeJob(s: SchedulerState, job: Job, now: Millis): void {
   const { taskCount: first, client } = job;
   s.ledger.appended(job, { first, tasks: [], digest: client.digest, close: true }, 0, now);
   job.client.isOpen = false;
+  job.times.progressed(now);
   s.env.clearTimer('open', job.number);
 }
 

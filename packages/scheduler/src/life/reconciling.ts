@@ -227,7 +227,9 @@ function* startRecovered(s: SchedulerState): Iterable<number> {
     breakPartialGangs(s, job, now);
     if (job.hasEnded) continue;
     jobRecovered(s, job, now);
-    setDeadlineTimer(job, s.cluster, s.env);
+    // Workers report ends after their answers.
+    const earliest = job.isUntouched ? undefined : now + s.cluster.timings.heartbeatMs;
+    setDeadlineTimer(job, s.cluster, s.env, earliest);
     setTimeLimitTimer(job, s.env);
     setRetryTimer(job, s.env);
     yield START_COST;

@@ -20,22 +20,45 @@ export function taskEnded(s: SchedulerState, from: Address, message: MessageOf<'
   // Drops the report. The worker will repeat it.
   if (counts ? s.ledger.isBacklogFull : awaitsAnswer(s, from)) return;
   const gang = counts ? job.gangStageOf(task)?.gang : undefined;
+  const endedAt = counts ? endTimeOf(s, job, message, now) : now;
   if (gang !== undefined && message.outcome.kind === 'completed' && !job!.cancelling) {
     const { unfinished } = job!.dag.stageOf(task);
-    if (gang.defersCompletion(task, unfinished, (then) => processEnd(s, from, message, then))) return;
+    if (gang.defersCompletion(task, unfinished, (then) => processEnd(s, from, message, endedAt, then)))
+      return;
   }
-  processEnd(s, from, message, now);
+  processEnd(s, from, message, endedAt, now);
   if (gang?.areAllCompleted) for (const goOn of gang.takeCompleted()) goOn(now);
 }
 
-function processEnd(s: SchedulerState, from: Address, message: MessageOf<'ended'>, now: Millis): void {
+/** When an attempt ended whose report arrives now, which may have waited for this scheduler. */
+function endTimeOf(
+  s: SchedulerState,
+  { tasks }: Job,
+  { task, runMs, pausedMs = 0, endedAgoMs }: MessageOf<'ended'>,
+  now: Millis,
+): Millis {
+  const startedAt = tasks.startedAtOf(task);
+  const reportedAt =
+    endedAgoMs === undefined
+      ? Math.max(s.cluster.unreadSince(now), startedAt + runMs + pausedMs)
+      : Math.max(startedAt, now - endedAgoMs);
+  return Math.min(now, reportedAt);
+}
+
+function processEnd(
+  s: SchedulerState,
+  from: Address,
+  message: MessageOf<'ended'>,
+  endedAt: Millis,
+  now: Millis,
+): void {
   const { task, attempt } = message;
   const job = s.jobs.byNumber(message.job);
   const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
   const reported = job === undefined ? message : possibleTimes(message, now - job.acceptedAt);
   const { runMs, pausedMs } = reported;
   const outcome = counts ? adjustOutcome(s, job, task, reported.outcome) : reported.outcome;
-  const end: AttemptEnd = { task, outcome, runMs, pausedMs, position: undefined };
+  const end: AttemptEnd = { task, outcome, runMs, pausedMs, endedAt, position: undefined };
   if (counts) recordEnd(s, job, end, now);
   else abandonedEnded(s, from, { job: message.job, task, attempt }, { outcome, runMs }, now);
   const { logs } = s.jobs;

@@ -38,7 +38,7 @@ export function jobResult(job: EndedReplayJob, cutoffMs: Millis): JobResult {
  * reported. The middle of the two bounds is off by at most half a round trip, regardless of the clocks.
  */
 export function acceptanceOf({ submittedMs, endedMs, ended }: EndedReplayJob): Millis {
-  const latestMs = endedMs - (ended.endedMs ?? 0);
+  const latestMs = endedMs - (ended.recordedMs ?? ended.endedMs ?? 0);
   return Math.max(submittedMs, (submittedMs + latestMs) / 2);
 }
 
