@@ -39,6 +39,13 @@ test('a takeover restarts the time for which a report is kept', () => {
   expect(sentTo(reports, 20 * MINUTE_MS)).toEqual([SUCCESSOR]);
 });
 
+test('a report that another process has kept is as old as its task, and no older for its expiry', () => {
+  const reports = new Reports();
+  reports.keep(OWNER, { ...report(1), endedAgoMs: 20 * MINUTE_MS }, MINUTE_MS);
+  expect(sentTo(reports, 2 * MINUTE_MS)).toEqual([OWNER]);
+  expect([...reports.complete(3 * MINUTE_MS)]).toMatchObject([{ message: { endedAgoMs: 22 * MINUTE_MS } }]);
+});
+
 test('owners with equal task numbers have separate reports', () => {
   const reports = new Reports();
   const task = { job: 7, task: 8, attempt: 1 } as TaskRef;

@@ -34,18 +34,22 @@ export class Reports {
     return this.#unconfirmed.length;
   }
 
-  /** @param output of the task; the reports free it */
+  /**
+   * @param message `endedAgoMs`: another process has kept the report for so long
+   * @param output of the task; the reports free it
+   */
   keep(owner: Address, message: MessageOf<'ended'>, now: Millis, output?: OutputBuffer): void {
     if (this.#unconfirmed === NONE) this.#unconfirmed = [];
-    const times = { endedAt: now, since: now, sentAt: now };
+    const times = { endedAt: now - (message.endedAgoMs ?? 0), since: now, sentAt: now };
     this.#unconfirmed.push({ owner, message, output, isDeferred: false, ...times });
   }
 
-  /** Yields all reports, each with the kept output of its task. */
-  *complete(): Generator<KeptResult> {
-    for (const { owner, message, output } of this.#unconfirmed) {
+  /** Yields all reports, each with its age and the kept output of its task. */
+  *complete(now: Millis): Generator<KeptResult> {
+    for (const { owner, message, output, endedAt } of this.#unconfirmed) {
       output?.restart();
-      yield { owner, message: output === undefined ? message : { ...message, output: output.takeRest() } };
+      const rest = output === undefined ? {} : { output: output.takeRest() };
+      yield { owner, message: { ...message, ...rest, endedAgoMs: now - endedAt } };
     }
   }
 

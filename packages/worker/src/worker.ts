@@ -202,8 +202,8 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
   }
 
   /** Returns the results that no scheduler has confirmed. Call it when no task runs any more. */
-  unconfirmedResults(): readonly KeptResult[] {
-    return [...this.reports.complete()];
+  unconfirmedResults(now: Millis): readonly KeptResult[] {
+    return [...this.reports.complete(now)];
   }
 
   /** Deregisters, so that no process has to wait for the lease to expire. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { MessageOf } from '@goshawk/core';
 import { Directory, type Logger } from '@goshawk/transport';
 import { drawnMessage } from '@goshawk/transport/testing';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { KeptResults } from './kept-results.js';
 
 let folder: string;
@@ -13,7 +13,10 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'goshawk-results-'));
   lines = [];
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 /** The results as another process sees them, which numbers its parties anew. */
 function opened(at = folder) {
@@ -38,13 +41,27 @@ function written(seeds: readonly number[]): void {
 
 test('results arrive at the next process unchanged, for the same owner, as often as it starts', () => {
   const seeds = Array.from({ length: 50 }, (_, seed) => seed);
+  vi.useFakeTimers({ toFake: ['Date'] });
   written(seeds);
   for (let start = 0; start < 2; start++) {
     const { names, results } = opened();
     const read = results.read();
-    expect(read.map(({ message }) => message)).toEqual(seeds.map(ended));
+    expect(read.map(({ message }) => message)).toEqual(
+      seeds.map((seed) => ({ ...ended(seed), endedAgoMs: ended(seed).endedAgoMs ?? 0 })),
+    );
     expect(new Set(read.map(({ owner }) => names.nameOf(owner)))).toEqual(new Set([OWNER]));
   }
+});
+
+test.each([
+  ['grow older while no worker runs', 60_000, 61_000],
+  ['are as old as before if the clock was set back', -60_000, 1_000],
+])('results %s', (_what, passedMs, endedAgoMs) => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const { names, results } = opened();
+  results.write([{ owner: names.intern(OWNER), message: { ...ended(0), endedAgoMs: 1_000 } }]);
+  vi.setSystemTime(Date.now() + passedMs);
+  expect(opened().results.read()).toMatchObject([{ message: { endedAgoMs } }]);
 });
 
 test('other users cannot read the results', () => {

@@ -37,9 +37,12 @@ export class KeptResults {
       return [];
     }
     try {
-      const results = (deserialize(bytes) as unknown[][]).flatMap(([owner, body]) => {
+      const results = (deserialize(bytes) as unknown[][]).flatMap(([owner, body, writtenAt]) => {
         const message = this.#codec.decode(body, 'worker', 'scheduler');
-        return message.type === 'ended' ? { owner: this.#names.intern(owner as string), message } : [];
+        if (message.type !== 'ended') return [];
+        // The clock may have been set back since.
+        const endedAgoMs = (message.endedAgoMs ?? 0) + Math.max(0, Date.now() - (writtenAt as number));
+        return { owner: this.#names.intern(owner as string), message: { ...message, endedAgoMs } };
       });
       this.#logger.info(
         { results: results.length },
@@ -60,6 +63,7 @@ export class KeptResults {
       const rows = results.map(({ owner, message }) => [
         this.#names.nameOf(owner),
         this.#codec.encode(message, 'worker', 'scheduler'),
+        Date.now(),
       ]);
       replaceFile(path, serialize(rows.filter(([owner]) => owner !== undefined)));
       this.#logger.warn(

@@ -314,7 +314,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
       for (const { enter } of workers) enter('kill all', (worker, now) => worker.killAll('shutdown', now));
       // The ends of killed tasks are reported before the mailbox closes.
       await executor.close();
-      results.write(machines.flatMap((worker) => worker.unconfirmedResults()));
+      results.write(machines.flatMap((worker) => worker.unconfirmedResults(process.host.now())));
       await leave();
     },
   };

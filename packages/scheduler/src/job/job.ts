@@ -390,7 +390,10 @@ export class Job {
   /** When it ended, which may be before the record of that; undefined: it has not. */
   get doneAt(): Millis | undefined {
     // Cancelled tasks have no attempt that ends with them.
-    return this.cancelling || this.hasCancelledTasks ? this.times.endedAt : this.times.doneAt;
+    const { endedAt, doneAt } = this.times;
+    const at = this.cancelling || this.hasCancelledTasks ? endedAt : doneAt;
+    // A worker may report an end before the acceptance, because its clock was set forward while it kept the result.
+    return at === undefined ? undefined : Math.max(this.acceptedAt, at);
   }
 
   /** Members of the gang that count as running. */

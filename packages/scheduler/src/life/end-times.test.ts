@@ -98,6 +98,17 @@ test('no attempt ends before it was assigned, whatever its worker reports', () =
   expect(detail(bench)).toMatchObject({ endedMs: 0, recordedMs: 15_000 });
 });
 
+test('no job ends before its acceptance, whatever a worker reports that kept its result', () => {
+  const { bench: before, task } = started();
+  before.now += 19_000;
+  const bench = restarted(before);
+  const ran = { job: 1, task: 0, attempt: 1, match: undefined, elapsedMs: 1e9 };
+  bench.receive(W1, { type: 'holding', audit: 0, tasks: [ran] });
+  end(bench, task, { runMs: 5_000, endedAgoMs: 1e9 });
+  expect(detail(bench)).toMatchObject({ state: 'completed', endedMs: 0, recordedMs: 20_000 });
+  expect(detail(restarted(bench))).toMatchObject({ state: 'completed', endedMs: 0, recordedMs: 20_000 });
+});
+
 test('an open job ends when it is closed', () => {
   const bench = new DurableBench();
   bench.members(W1);
