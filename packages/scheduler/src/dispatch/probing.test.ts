@@ -4,7 +4,7 @@ import { Members } from '../cluster/members.js';
 import { jobOf } from '../job/job.fixture.js';
 import { IdleHints } from '../state/idle-hints.js';
 import type { SchedulerState } from '../state/state.js';
-import { endProbing, ensureProbes, probesUsed, repeatProbes } from './probing.js';
+import { endProbing, ensureProbes, forgetProbes, probesUsed, repeatProbes } from './probing.js';
 
 const WORKERS = 20;
 
@@ -37,7 +37,8 @@ function stateOf(
   const cluster = { members, policy: settings, joinedPolicy: settings };
   const counters = { probesSent: 0, probesRecalled: 0 };
   const env = { random: () => 0.5, send };
-  return { env, cluster, counters, hints: new IdleHints(), probing: new Map() } as unknown as SchedulerState;
+  const books = { hints: new IdleHints(), probing: new Map(), probesByUser: new Map() };
+  return { env, cluster, counters, ...books } as unknown as SchedulerState;
 }
 
 it('a huge batch limits its outstanding probes, and sends more as they are served', () => {
@@ -57,6 +58,28 @@ it('a huge batch limits its outstanding probes, and sends more as they are serve
     expect(stage.probes.outstanding).toBe(10_000);
     expect(sent).toHaveLength(10_000 + served);
   }
+});
+
+it('many huge batches of a user that workers may seek too share few probes, and leave another user its own', () => {
+  const sent: Address[] = [];
+  const s = stateOf((to) => sent.push(to));
+  const probe = (user: string, count: number) => {
+    const job = jobOf(
+      { user, tasks: { count, run: { sleep: 1 } } },
+      { route: { by: 'matching', over: 'all' } },
+    );
+    job.release(job.stages[0]!, 0);
+    const before = sent.length;
+    ensureProbes(s, job, job.stages[0]!);
+    return { batch: job.stages[0]!, probes: sent.length - before };
+  };
+  const mal = Array.from({ length: 200 }, () => probe('mal', 10_000));
+  expect(mal.slice(0, 2).map(({ probes }) => probes)).toEqual([1_000, 20]);
+  expect([sent.length, s.probesByUser.get('mal')]).toEqual([2_000, 2_000]);
+  expect(probe('ann', 10).probes).toBe(20);
+  for (const { batch } of mal) forgetProbes(s, batch);
+  expect([...s.probesByUser]).toEqual([['ann', 20]]);
+  expect(probe('mal', 10_000).probes).toBe(1_000);
 });
 
 it.each([

@@ -19,6 +19,12 @@ const PROBES_OUT_MAX = 200_000;
 const PROBES_PER_WORKER = 20;
 const PROBES_OUT_MIN = 10_000;
 /**
+ * The same for all batches of a user together if workers also seek: more probes only fill queues. Further batches may
+ * have a few, so that small jobs start soon, until there are twice as many.
+ */
+const SOUGHT_PROBES_MIN = 1_000;
+const SOUGHT_PROBES_OF_BATCH = 20;
+/**
  * Number of hinted probes that replace one random probe. A hinted worker may have found work elsewhere, so each task
  * keeps at least one random probe.
  */
@@ -47,16 +53,14 @@ function sendProbes(s: SchedulerState, job: Job, batch: Batch, missing: number):
   if (missing <= 0) return;
   const { env, counters } = s;
   const { members, joinedPolicy: policy } = s.cluster;
-  const most = Math.min(PROBES_OUT_MAX, Math.max(PROBES_OUT_MIN, PROBES_PER_WORKER * members.size));
-  const room = most - batch.probes.outstanding;
+  const maySeek = job.route.by !== 'probing';
   const probes = Math.min(
-    room,
+    maySeek ? roomOfUser(s, job, batch) : roomOfBatch(s, batch),
     Math.max(missing, Math.ceil(batch.probeFactor * policy.probeRatio * missing)),
   );
   if (probes <= 0) return;
   const scope: Scope = effectiveScope(policy.preset, batch.scope ?? job.route.over);
   const { spec } = batch;
-  const maySeek = job.route.by !== 'probing';
   const message: MessageOf<'probe'> = {
     type: 'probe',
     job: job.number,
@@ -78,13 +82,31 @@ function sendProbes(s: SchedulerState, job: Job, batch: Batch, missing: number):
   const draw = { how: policy.probeDraw, scope, needs: spec };
   if (!maySeek) return members.draw({ ...draw, count: probes }, env, send);
   const isSuitable = (worker: Address): boolean => members.mayProbe(worker, scope, spec);
-  const hinted = s.hints.take(missing, isSuitable);
+  const hinted = s.hints.take(Math.min(missing, probes), isSuitable);
   for (const worker of hinted) send(worker);
   const random = Math.max(
     Math.min(missing, probes),
     probes - Math.floor(hinted.length / HINTS_PER_RANDOM_PROBE),
   );
   members.draw({ ...draw, count: random, avoidsOccupied: true }, env, send);
+}
+
+/** @returns the number of probes that may be added to those of the batch */
+function roomOfBatch({ cluster }: SchedulerState, { probes }: Batch): number {
+  const { size } = cluster.members;
+  const most = Math.min(PROBES_OUT_MAX, Math.max(PROBES_OUT_MIN, PROBES_PER_WORKER * size));
+  return most - probes.outstanding;
+}
+
+/** The same, as far as the probes of the user’s other batches leave room. */
+function roomOfUser({ cluster, probesByUser }: SchedulerState, { spec }: Job, { probes }: Batch): number {
+  probes.countFor(spec.user, probesByUser);
+  const most = Math.min(
+    PROBES_OUT_MAX,
+    Math.max(SOUGHT_PROBES_MIN, PROBES_PER_WORKER * cluster.members.size),
+  );
+  const all = probesByUser.get(spec.user) ?? 0;
+  return Math.max(most - all, Math.min(2 * most - all, SOUGHT_PROBES_OF_BATCH - probes.outstanding));
 }
 
 /** Records that probes were served or returned. */
@@ -133,6 +155,8 @@ export function dropProbesAt(s: SchedulerState, gone: ReadonlySet<Address>): Set
 /** Forgets the probes of a batch whose job has ended. */
 export function forgetProbes(s: SchedulerState, batch: Batch): void {
   s.probing.delete(batch);
+  batch.probes.clear();
+  batch.areProbesCancelled = true;
 }
 
 /** Cancels all probes of the batch. */

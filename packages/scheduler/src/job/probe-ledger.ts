@@ -1,5 +1,8 @@
 import { type Address, grown } from '@goshawk/core';
 
+/** Numbers of outstanding probes by user, over batches of all jobs. */
+export type ProbesByUser = Map<string | undefined, number>;
+
 /**
  * Counts a batch's outstanding probes by worker. Most probes are sent once and served once, so changes are appended to
  * a list, which is much faster than a map. The first query builds the map.
@@ -16,6 +19,16 @@ export class ProbeLedger {
   #changeCount = 0;
   /** Maximum number of outstanding probes so far. */
   #peak = 0;
+  #byUser: ProbesByUser | undefined;
+  #user: string | undefined;
+
+  /** Also counts the probes among those of the user of the job. */
+  countFor(user: string | undefined, byUser: ProbesByUser): void {
+    if (this.#byUser === byUser) return;
+    this.#byUser = byUser;
+    this.#user = user;
+    addTo(byUser, user, this.#outstanding);
+  }
 
   /** Number of probes that were sent and neither served nor returned. */
   get outstanding(): number {
@@ -42,6 +55,7 @@ export class ProbeLedger {
     this.#changeCount++;
     this.#outstanding += probes;
     if (this.#outstanding > this.#peak) this.#peak = this.#outstanding;
+    if (this.#byUser !== undefined) addTo(this.#byUser, this.#user, probes);
     if (this.#sums !== undefined) return addTo(this.#sums, worker, probes);
     if (this.#length === this.#changes.length) this.#growFor(FIELDS);
     this.#changes[this.#length++] = worker;
@@ -72,6 +86,7 @@ export class ProbeLedger {
 
   clear(): void {
     this.#changeCount++;
+    if (this.#byUser !== undefined) addTo(this.#byUser, this.#user, -this.#outstanding);
     this.#changes = NO_CHANGES;
     this.#length = 0;
     this.#sums = undefined;
@@ -96,10 +111,10 @@ export class ProbeLedger {
   }
 }
 
-function addTo(sums: Map<Address, number>, worker: Address, probes: number): void {
-  const sum = (sums.get(worker) ?? 0) + probes;
-  if (sum === 0) sums.delete(worker);
-  else sums.set(worker, sum);
+function addTo<Key>(sums: Map<Key, number>, key: Key, probes: number): void {
+  const sum = (sums.get(key) ?? 0) + probes;
+  if (sum === 0) sums.delete(key);
+  else sums.set(key, sum);
 }
 
 const NO_CHANGES = new Int32Array(0);

@@ -21,6 +21,7 @@ import { CrashesByProgram } from '../job/crashes.js';
 import { Forecasts } from '../job/forecasts.js';
 import type { Job } from '../job/job.js';
 import { JobEvents, type SchedulerCounters } from '../job/job-events.js';
+import type { ProbesByUser } from '../job/probe-ledger.js';
 import { Tallies } from '../job/tallies.js';
 
 import { Estimators } from './estimators.js';
@@ -104,6 +105,8 @@ export class SchedulerState {
   readonly hints = new IdleHints();
   /** Batches with probes at workers, and possibly some without. */
   readonly probing = new Map<Batch, Job>();
+  /** Outstanding probes of tasks that seeking workers may take too. */
+  readonly probesByUser: ProbesByUser = new Map();
   /** Numbers of the last requests and matches of workers. */
   readonly numbers = new RequestNumbers();
 
