@@ -20,6 +20,9 @@ const OWNER = 1 as Address;
 const CLIENT = 2 as Address;
 const [W1, W2, W3] = [11, 12, 13] as [Address, Address, Address];
 
+/** Wall clock minus the machine's clock. */
+const WALL = 1_800_000_000_000;
+
 class Bench {
   readonly central: Central;
   sent: { to: Address; message: Message }[] = [];
@@ -40,7 +43,7 @@ class Bench {
       nameOf: (address: Address) => `party ${address}`,
       clientKeyOf: () => this.clientKeyOf(),
     };
-    this.central = new Central({ name: 'central', self: 0 as Address, settings }, env);
+    this.central = new Central({ name: 'central', self: 0 as Address, settings, wallOffsetMs: WALL }, env);
     this.central.start(0);
   }
 
@@ -593,6 +596,24 @@ test('a durable scheduler is lost if another one without its jobs takes its name
   // Restarted without its journal: the results will never be needed.
   bench.enlist(W3, 'second');
   expect(notifiedOf()).toEqual({ lost: [CLIENT], away: [] });
+});
+
+test('clients learn that the clock of a scheduler differs', () => {
+  const bench = new Bench();
+  bench.enlist(OWNER, 'first', 'one');
+  bench.enlist(W1, 'second', 'two');
+  for (; bench.now < 60_000; bench.now += LIVE_TIMINGS.heartbeatMs)
+    for (const [from, aheadMs] of [
+      [OWNER, -1],
+      [W1, -95_001],
+    ] as const) {
+      const clock = WALL + bench.now + aheadMs;
+      bench.receive(from, { type: 'heartbeat', busy: 0, queued: 0, used: undefined, clock });
+    }
+  bench.receive(CLIENT, { type: 'findSchedulers', request: 1 });
+  expect(bench.take('schedulers')[0]!.value.warnings).toEqual([
+    'the clock of scheduler two is 1 min 35 s behind the others: its times are shown accordingly',
+  ]);
 });
 
 test('clients learn of a new scheduler after the other schedulers, and of a returning one immediately', () => {

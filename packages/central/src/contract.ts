@@ -178,6 +178,8 @@ export interface CentralConfig {
   readonly self: Address;
   /** Additional addresses at which another central can reach this one. */
   readonly at?: readonly Address[] | undefined;
+  /** Wall clock minus the machine's clock, to warn of clocks that differ; absent: they are not compared. */
+  readonly wallOffsetMs?: Millis | undefined;
   /** Settings that central sends to each worker and scheduler that joins. */
   readonly settings: ClusterSettings;
   /** Grants of the users (`--users`); absent: equal weights. */

@@ -166,7 +166,7 @@ export const schedulers = view({
   /** False for a moment after central starts, while schedulers may not have registered again. */
   complete: flag,
   /** Problems that only central can see and an operator must fix, one line each. */
-  warnings: list(text(1_000), 16),
+  warnings: list(text(1_000), LIMITS.warningsMax),
   /** Schedulers that have not registered since this central started; their jobs are in no list. */
   missing: optional(list(missingScheduler, LIMITS.membersMax)),
 });

@@ -71,6 +71,8 @@ export const LIMITS = {
   /** Events that a scheduler reports in one message, and the length of their texts. */
   noticesPerMessageMax: 50,
   noticeCharactersMax: 512,
+  /** Problems of the cluster that central lists. */
+  warningsMax: 16,
   /** Clients that receive progress of one scheduler's jobs. */
   watchesMax: 100_000,
   /** Jobs that one job depends on, of each kind. */

@@ -1,4 +1,5 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
+import { ClockReadings } from './clocks.js';
 
 /** Time in ms after which central gives up on a disconnected scheduler whose journal no other can read. */
 const GIVE_UP_AFTER_MS = 10 * 60_000;
@@ -24,6 +25,8 @@ export interface SchedulerRecord {
   /** Previous incarnations in its journal. */
   readonly previousIncarnations: readonly Address[];
   lastSeenAt: Millis;
+  /** Its wall clock, which writes the times of its jobs. */
+  readonly clock: ClockReadings;
   /** See WorkerRecord. */
   brokeAt: Millis | undefined;
   jobs: number;
@@ -88,7 +91,13 @@ export class Schedulers {
   /** Adds the scheduler as a member, or changes the address of the one with this tag. */
   rehome(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
     const { type: _, ...introduction } = message;
-    const initial = { lastSeenAt: now, brokeAt: undefined, jobs: 0, waiting: 0 };
+    const initial = {
+      lastSeenAt: now,
+      brokeAt: undefined,
+      jobs: 0,
+      waiting: 0,
+      clock: new ClockReadings(now),
+    };
     const presence = { lastNotice: 0, awaySince: undefined, hasLeft: false };
     const scheduler = { ...introduction, ...initial, ...presence, address: from };
     const before = this.#members.get(from);

@@ -60,6 +60,9 @@ export function recordHeartbeat(
     scheduler.lastSeenAt = now;
     scheduler.jobs = message.busy;
     scheduler.waiting = message.queued;
+    const { wallOffsetMs } = s.config;
+    if (message.clock !== undefined && wallOffsetMs !== undefined)
+      scheduler.clock.add(message.clock - wallOffsetMs - now, now);
   }
   return worker;
 }

@@ -1,4 +1,5 @@
-import { type Address, type MessageOf, type Millis, type Schedulers, sumOf } from '@goshawk/core';
+import { type Address, LIMITS, type MessageOf, type Millis, type Schedulers, sumOf } from '@goshawk/core';
+import { clockWarnings } from '../cluster/clocks.js';
 import {
   listSchedulers,
   notReportedRefusal,
@@ -27,9 +28,16 @@ export function schedulerList(s: CentralState, now: Millis): Schedulers {
   return {
     ...lists,
     complete: s.leases.haveAllReported(now),
-    warnings: s.env.warnings?.() ?? [],
+    warnings: [...(s.env.warnings?.() ?? []), ...warningsOfClocks(s)].slice(0, LIMITS.warningsMax),
     missing: s.expected.missing(now),
   };
+}
+
+function warningsOfClocks({ registry }: CentralState): string[] {
+  const clocks = [...registry.schedulers.members.values()].flatMap(({ name, adopted, clock: { aheadMs } }) =>
+    adopted || aheadMs === undefined ? [] : [[name, aheadMs] as const],
+  );
+  return clockWarnings(new Map(clocks));
 }
 
 /** Returns the current owner of the jobs with this tag. */

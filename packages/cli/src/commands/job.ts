@@ -11,6 +11,7 @@ import {
 import { openCluster } from '@goshawk/command/cluster';
 import { InputError, type JobDetail, jobJson, type Output } from '@goshawk/core';
 import { jobPage } from '../jobs/job-page.js';
+import { noteWarnings } from '../jobs/note-warnings.js';
 import { outcomesOf } from '../jobs/outcomes.js';
 import { specJson } from '../jobs/spec-json.js';
 import { leave, waitForJobs } from '../jobs/wait-for-jobs.js';
@@ -57,6 +58,7 @@ export const jobCommand = defineCommand({
       const gap = shown++ > 0 ? '\n' : '';
       context.show(shownJson(detail), () => `${gap}${pageOf(context, detail)}${spec}`);
     }
+    noteWarnings(context, cluster);
     throwAll(context, problems);
     return ExitCode.done;
   },

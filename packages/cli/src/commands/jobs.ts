@@ -2,6 +2,7 @@ import { defineCommand, painter, plain } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { counted, InputError, JOB_STATES, jobsJson, LIMITS, parseJobQuery } from '@goshawk/core';
 import { jobsTable } from '../jobs/jobs-table.js';
+import { noteWarnings } from '../jobs/note-warnings.js';
 import { statesIn } from '../jobs/states.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 
@@ -79,7 +80,7 @@ export const jobsCommand = defineCommand({
       context.note(total > 0 ? 'no more jobs' : 'no jobs');
     }
     for (const scheduler of silent) context.note(`no answer from ${scheduler}: its jobs are not listed`);
-    for (const warning of warnings) context.note(plain(warning));
+    noteWarnings(context, { warnings });
     for (const { user, waiting, max, scheduler } of quotas.slice(0, QUOTAS_SHOWN))
       context.note(
         plain(`${user ?? '(no user)'} has ${waiting} of at most ${max} waiting tasks at ${scheduler}`),

@@ -1,8 +1,8 @@
-import type { Cluster } from '@goshawk/client';
-import { type Context, defineCommand, ExitCode, painter, plain } from '@goshawk/command';
+import { defineCommand, ExitCode, painter } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { InputError, waitingJson, whyJson } from '@goshawk/core';
 import { explainJob } from '../jobs/explain-job.js';
+import { noteWarnings } from '../jobs/note-warnings.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 import { parseChange, whatIfPage } from '../jobs/what-if.js';
 import { waitingPage, whyPage } from '../jobs/why-page.js';
@@ -43,7 +43,7 @@ export const whyCommand = defineCommand({
     if (asked === undefined) {
       const waiting = await cluster.waiting({ signal });
       context.show(waitingJson(waiting), () => waitingPage(waiting, paint));
-      warn(context, cluster);
+      noteWarnings(context, cluster);
       return strictly(options.strict, waiting.silent);
     }
     const job = await asked.job(context, cluster);
@@ -61,12 +61,7 @@ export const whyCommand = defineCommand({
     context.show(whyJson(explained, { now: Date.now(), cutoff: background.cutoff }), () =>
       whyPage(explained, background, paint),
     );
-    warn(context, cluster);
+    noteWarnings(context, cluster);
     return ExitCode.done;
   },
 });
-
-/** Prints problems of the whole cluster, such as a policy that was replaced. */
-function warn(context: Context, { warnings }: Cluster): void {
-  for (const warning of warnings) context.note(plain(warning));
-}

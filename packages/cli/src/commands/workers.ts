@@ -22,6 +22,7 @@ import {
   WORKER_STATES,
   wrapWords,
 } from '@goshawk/core';
+import { noteWarnings } from '../jobs/note-warnings.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 
 /** State of workers that have been lost, in addition to `WORKER_STATES`. */
@@ -77,7 +78,7 @@ export const workersCommand = defineCommand({
     }
     if (next !== null) context.note(`${counted(left, 'more worker')}; continue with --from ${next}`);
     for (const scheduler of silent) context.note(plain(`no answer from ${scheduler}`));
-    for (const warning of view.warnings) context.note(plain(warning));
+    noteWarnings(context, view);
     context.note(summary(view));
     return strictly(options.strict, silent);
   },

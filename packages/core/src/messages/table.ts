@@ -222,6 +222,8 @@ export const MESSAGES = {
     queued: count,
     /** CPU and memory that running tasks use at present. Absent: unknown, or not a worker. */
     used: optional(used),
+    /** Wall clock of the sender, ms since 1970. Only of schedulers, whose clocks users see. */
+    clock: rare(ms),
   }),
   heartbeatAck: message(
     'central',

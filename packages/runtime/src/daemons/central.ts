@@ -130,6 +130,9 @@ function serve(process: DaemonProcess, options: CentralOptions): Daemon {
       name,
       self: process.addressOf(FIRST_PARTY),
       at,
+      get wallOffsetMs() {
+        return Date.now() - process.host.now();
+      },
       settings: options.settings,
       users: options.usersFile?.grants,
       ...present({ expectedSchedulers: options.expectedSchedulers }),

@@ -289,6 +289,7 @@ export class Cluster {
       busy: activeJobs,
       queued: waitingTasks(),
       used: undefined,
+      clock: now + this.#config.wallOffsetMs,
     });
     if (heartbeatMs > 0) this.#scheduleHeartbeat(now);
   }

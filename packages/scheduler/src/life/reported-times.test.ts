@@ -69,3 +69,11 @@ test('nor has a running task been paused for longer', () => {
   const { value } = ask(bench, { type: 'explainJob', id: 's-1', task: 0 }, 'jobExplanation');
   expect(value.task).toMatchObject({ pausedMs: BELIEVED });
 });
+
+test('a heartbeat carries the wall clock, which writes the times that users see', () => {
+  const { bench } = started();
+  const { submittedAt } = detail(bench);
+  bench.pass(500);
+  const [heartbeat] = bench.take().filter(({ type }) => type === 'heartbeat');
+  expect(heartbeat).toMatchObject({ clock: submittedAt + bench.now });
+});

@@ -212,7 +212,7 @@ describe('a peer of another version', () => {
   });
 
   test('that omits a required field is refused', () => {
-    expect(() => codec.decode(bodyOf(heartbeat).slice(0, -2))).toThrow(
+    expect(() => codec.decode(bodyOf(heartbeat).slice(0, -3))).toThrow(
       new DecodeError('heartbeat.queued', 'expected a whole number of at least 0, got nothing'),
     );
   });
