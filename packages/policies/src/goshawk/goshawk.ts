@@ -145,8 +145,8 @@ class Goshawk implements CentralPolicy {
     else this.#reservations.renew();
     this.#blocked.planEnds();
     this.#precedence.planEnds(now);
-    const again = this.#limits.planEnds(now);
-    if (again !== undefined) draft.again(again);
+    for (const again of [this.#limits.planEnds(now), this.#lending.planEnds()])
+      if (again !== undefined) draft.again(again);
   }
 
   #serve(cluster: ClusterView, draft: Draft, now: Millis): void {

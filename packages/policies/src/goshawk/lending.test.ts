@@ -123,6 +123,17 @@ describe('short tasks', () => {
   });
 });
 
+test('a short task that arrives just after the lenders have started borrows soon', () => {
+  const bench = cluster(2);
+  bench.need(1, { ...long, tasks: 2 });
+  bench.now = 5;
+  bench.need(2, { estimateMs: 500 });
+  expect([bench.count(2), bench.againAt]).toEqual([0, 20]);
+  bench.now = 20;
+  bench.settle();
+  expect(bench.count(2)).toBe(1);
+});
+
 describe('a worker whose tasks have outlived their loans', () => {
   /** Short tasks by their estimate that run on beside the long tasks of another user. */
   function sharing(workers: number): PolicyBench {

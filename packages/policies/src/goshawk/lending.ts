@@ -59,6 +59,7 @@ export class Lending {
   readonly #budgets = new Budgets();
   /** Paused runs. */
   readonly #paused = new Map<RunView, Pause>();
+  #settlesAt: Millis = Number.POSITIVE_INFINITY;
   /** For how long runs were paused for users and deadlines, which does not reduce what they lend to short tasks. */
   readonly #otherMs = new Map<RunView, Millis>();
 
@@ -74,6 +75,16 @@ export class Lending {
     this.#reservations = reservations;
     this.#context = context;
     this.#waiting = waiting;
+  }
+
+  /**
+   * @returns when to plan again because a run may lend then that had only just started, as no message need follow;
+   *   undefined: never
+   */
+  planEnds(): Millis | undefined {
+    const at = this.#settlesAt;
+    this.#settlesAt = Number.POSITIVE_INFINITY;
+    return at < Number.POSITIVE_INFINITY ? at : undefined;
   }
 
   /** Number of CPUs that short tasks could borrow now. The reserve need not keep as many free. */
@@ -345,8 +356,10 @@ export class Lending {
     const lenders: RunView[] = [];
     for (const run of [first, ...worker.runs]) {
       // A lender with more CPUs than the task uses would keep the others idle.
-      const suits = run.startedAt <= now - SETTLED_MS && cpusOf(run.stage) <= cpus;
-      if (!suits || lenders.includes(run) || !mayLend(run) || !canLend(run, worker)) {
+      const suits = cpusOf(run.stage) <= cpus && !lenders.includes(run) && mayLend(run) && canLend(run, worker);
+      const settlesAt = run.startedAt + SETTLED_MS;
+      if (suits && settlesAt > now) this.#settlesAt = Math.min(this.#settlesAt, settlesAt);
+      if (!suits || settlesAt > now) {
         if (run === first && lenders.length === 0) return undefined;
         continue;
       }
