@@ -38,12 +38,10 @@ export interface Forecast {
   /** Slots of workers that accept tasks. */
   readonly slots: number;
   readonly freeSlots: number;
+  /** Number of tasks that could borrow CPUs of longer ones now. */
+  readonly lendable: number;
   /** Waiting work that may be served first. */
   readonly ahead: Ahead;
-  /** Estimated time until its first task starts; undefined: unknown. */
-  readonly startMs: Millis | undefined;
-  /** Whether it starts at once although no CPU is free: its first tasks borrow the CPUs of longer ones, which pause. */
-  readonly borrows: boolean;
 }
 
 export interface StageForecast {
@@ -62,8 +60,6 @@ export interface StageForecast {
 export interface Ahead {
   readonly jobs: number;
   readonly tasks: number;
-  /** Number of these tasks without an estimate. */
-  readonly unknown: number;
   /** Waiting tasks of other users, of which central tells only the number to a key that may read only own jobs. */
   readonly hidden: number;
   /** Undefined if some have no estimate, or are hidden. */
@@ -108,20 +104,8 @@ export function forecastOf(
     ? Math.max(0, central.unmatched - sumOf(waiting, ({ tasks }) => tasks.waiting))
     : 0;
   const ahead = aheadOf(waiting.filter(isBefore), hidden);
-  const { slots, freeSlots, longLimit, lendable = 0 } = central;
-  const usable = Math.max(1, decided === 'long' && preset.byClass ? longLimit : slots);
+  const { slots, freeSlots, lendable = 0 } = central;
   const impossible = whyImpossible(spec, policy, knownWorkers(workers));
-  const canRun = impossible === undefined && stages.every(({ fitting }) => fitting > 0);
-  const shortAhead =
-    hidden +
-    aheadOf(
-      waiting.filter((job) => job.class === 'short'),
-      hidden,
-    ).tasks;
-  const borrows =
-    canRun && decided !== 'long' && freeSlots === 0 && shortAhead < lendable && spec.stages.some(mayBorrow);
-  const soonMs = freeSlots > 0 && ahead.tasks + hidden === 0 ? 0 : nextEndMs(jobs, freeSlots);
-  const known = canRun && ahead.workMs !== undefined && soonMs !== undefined;
   return {
     tasks: sumOf(stages, ({ tasks }) => tasks),
     class: decided,
@@ -129,21 +113,14 @@ export function forecastOf(
     cutoffFrom: cutoffOrigin(policy),
     estimateMs,
     stages,
-    canRun,
+    canRun: impossible === undefined && stages.every(({ fitting }) => fitting > 0),
     // Shortly after a restart of central, workers may be missing, and schedulers do not refuse the job finally.
     refusal: complete ? impossible : undefined,
     slots,
     freeSlots,
+    lendable,
     ahead,
-    startMs: borrows ? 0 : known ? ahead.workMs! / usable + soonMs! : undefined,
-    borrows,
   };
-}
-
-/** Whether the stage can start first, on a CPU that a short task of usual size could borrow. */
-function mayBorrow({ after, gang, demand }: JobSpec['stages'][number]): boolean {
-  const isUsual = Object.entries(demand).every(([name, amount]) => name === 'cpu' && amount <= 1);
-  return after.length === 0 && gang !== true && isUsual;
 }
 
 /** The workers as central describes them to schedulers, which decide about jobs. */
@@ -191,7 +168,6 @@ function aheadOf(waiting: readonly JobSummary[], hidden: number): Ahead {
   return {
     jobs: waiting.length,
     tasks: sumOf(waiting, ({ tasks }) => tasks.waiting),
-    unknown,
     hidden,
     workMs:
       unknown + hidden === 0
@@ -199,13 +175,4 @@ function aheadOf(waiting: readonly JobSummary[], hidden: number): Ahead {
         : undefined,
     examples: most.slice(0, EXAMPLES).map(({ id, name, tasks }) => ({ id, name, tasks })),
   };
-}
-
-/** Expected time until a running task ends, assuming random progress; undefined without estimates. */
-function nextEndMs(jobs: readonly JobSummary[], freeSlots: number): Millis | undefined {
-  const running = jobs.filter(({ tasks }) => tasks.running > 0);
-  if (freeSlots > 0 || running.length === 0) return 0;
-  let endsPerMs = 0;
-  for (const { tasks, estimateMs } of running) if (estimateMs! > 0) endsPerMs += tasks.running / estimateMs!;
-  return endsPerMs > 0 ? 1 / endsPerMs : undefined;
 }

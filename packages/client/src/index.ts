@@ -75,7 +75,7 @@ export {
   DEFAULT_TIMINGS,
   type SubmitOptions,
 } from './options.js';
-export { type Plan, planJob, planJson, planTable } from './plan.js';
+export { type Plan, planJob, planJson, planOf, planTable } from './plan.js';
 export type { PlannedEnd } from './planned-end.js';
 export type { JobSubmission } from './submission.js';
 export { type Usage, type UsageOptions, usageJson, usageTable } from './usage.js';

@@ -7,6 +7,7 @@ import {
   type JobSummary,
   json,
   LIMITS,
+  type Millis,
   sumOf,
   UnreachableError,
   type WaitingReason,
@@ -19,7 +20,13 @@ import type { PlannedEnd } from './planned-end.js';
 const { byName, choice, count, flag, list, literal, number, omitted, orNull, seconds, table, text } = json;
 
 /** Prediction for a job that was not submitted. */
-export type Plan = Forecast & { readonly end: PlannedEnd };
+export type Plan = Forecast & {
+  /** Time until its first task starts; undefined: unknown, or it cannot run. */
+  readonly startMs: Millis | undefined;
+  /** Whether it starts at once although no CPU is free: its first tasks borrow the CPUs of longer ones, which pause. */
+  readonly borrows: boolean;
+  readonly end: PlannedEnd;
+};
 
 /**
  * Predicts the class, the eligible workers, the start and the end of a job without submitting it. A key that may read only own
@@ -30,7 +37,13 @@ export async function planJob(cluster: Cluster, spec: JobSpec, signal: AbortSign
   // Central answers after some seconds.
   const ending = cluster.plannedEnd(spec, { signal });
   const [forecast, end] = await Promise.all([forecastNow(cluster, spec, signal), ending]);
-  return { ...forecast, end: forecast.canRun ? end : { unknown: 'no worker can run it now' } };
+  return planOf(forecast, forecast.canRun ? end : { unknown: 'no worker can run it now' });
+}
+
+export function planOf(forecast: Forecast, end: PlannedEnd): Plan {
+  const { startMs } = end;
+  const { freeSlots, lendable } = forecast;
+  return { ...forecast, startMs, borrows: startMs === 0 && freeSlots === 0 && lendable > 0, end };
 }
 
 async function forecastNow(cluster: Cluster, spec: JobSpec, signal: AbortSignal): Promise<Forecast> {
@@ -59,7 +72,7 @@ const ASKED_MAX = 100;
 /** Returns the jobs; their waiting counts exclude tasks that cannot start at present. */
 async function withoutHeld(
   cluster: Cluster,
-  { user }: JobSpec,
+  { user = cluster.user }: JobSpec,
   jobs: readonly JobSummary[],
   waiting: ClusterWaiting['waiting'],
   signal: AbortSignal,

@@ -9,10 +9,14 @@ import {
 import type { CallOptions } from './options.js';
 import { askCentral, type Session } from './session.js';
 
-/** When a planned job would end if it were submitted now, or why that is unknown. */
-export type PlannedEnd =
+/** When a planned job would start and end if it were submitted now, or why its end is unknown. */
+export type PlannedEnd = {
+  /** Time until its first task starts; undefined: unknown. */
+  readonly startMs?: Millis | undefined;
+} & (
   | { readonly expectedEnd: ExpectedEnd; readonly unknown?: undefined }
-  | { readonly expectedEnd?: undefined; readonly unknown: string };
+  | { readonly expectedEnd?: undefined; readonly unknown: string }
+);
 
 /** A forecast starts a few seconds after the question, and takes a few more on a large cluster. */
 const PATIENCE_MS: Millis = 20_000;
@@ -30,9 +34,9 @@ const WHY: Readonly<Record<PlanUnknown, string>> = {
 
 /** Has central simulate the job beside the active ones. */
 export async function plannedEnd(session: Session, spec: JobSpec, options: CallOptions): Promise<PlannedEnd> {
-  const endless = endlessBecause(spec);
-  if (endless !== undefined) return { unknown: endless };
-  const outline = plannedOutline(spec, Date.now());
+  const waits = waitsBecause(spec);
+  if (waits !== undefined) return { unknown: waits };
+  const outline = plannedOutline({ ...spec, user: spec.user ?? session.user }, Date.now());
   try {
     const { value } = await askCentral<'planEnd'>(
       session,
@@ -43,11 +47,14 @@ export async function plannedEnd(session: Session, spec: JobSpec, options: CallO
       },
       options,
     );
-    if (value.unknown !== undefined) return { unknown: WHY[value.unknown] };
+    const startMs = value.startInMs;
+    if (spec.openMs !== undefined) return { startMs, unknown: 'an open job ends when it is closed' };
+    if (value.unknown !== undefined) return { startMs, unknown: WHY[value.unknown] };
     const computedAt = Date.now();
     const after = (ms: Millis) => Math.round(computedAt + ms);
     const { inMs, earliestMs, latestMs } = value;
     return {
+      startMs,
       expectedEnd: { at: after(inMs), earliest: after(earliestMs), latest: after(latestMs), computedAt },
     };
   } catch (error) {
@@ -56,8 +63,7 @@ export async function plannedEnd(session: Session, spec: JobSpec, options: CallO
   }
 }
 
-function endlessBecause({ after = [], afterOk = [], hold, openMs }: JobSpec): string | undefined {
+function waitsBecause({ after = [], afterOk = [], hold }: JobSpec): string | undefined {
   if (after.length + afterOk.length > 0) return 'it first waits for other jobs';
-  if (hold) return 'it first waits for `goshawk release`';
-  return openMs === undefined ? undefined : 'an open job ends when it is closed';
+  return hold ? 'it first waits for `goshawk release`' : undefined;
 }

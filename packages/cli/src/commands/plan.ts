@@ -7,7 +7,6 @@ import {
   formatAttributes,
   formatCount,
   formatDuration,
-  type JobSpec,
   parseJobSpec,
 } from '@goshawk/core';
 import { expectedEndTime } from '../jobs/local-time.js';
@@ -46,21 +45,9 @@ export const planCommand = defineCommand({
     const planned = await planJob(cluster, spec, context.interrupted);
     const plan = planJson(planned);
     context.show(plan, () => planPage(spec.name, planned, plan.refusal, painter(context)));
-    const first = waitsFirst(spec);
-    if (first.length > 0)
-      context.note(`the job first waits for ${first.join(', and for ')}; that time is not counted`);
     return plan.canRun ? ExitCode.done : ExitCode.failed;
   },
 });
-
-/** Returns what a job waits for before its tasks may start, which the forecast does not know. */
-function waitsFirst({ after = [], afterOk = [], hold, begin }: JobSpec): string[] {
-  return [
-    ...[...after, ...afterOk],
-    ...(begin === undefined ? [] : ['its begin time']),
-    ...(hold ? ['`goshawk release`'] : []),
-  ];
-}
 
 function planPage(
   name: string,
@@ -87,11 +74,10 @@ function planPage(
   );
 }
 
-function endLine({ end, startMs, borrows }: Plan): string {
+function endLine({ end }: Plan): string {
   if (end.expectedEnd === undefined) return `unknown: ${end.unknown}`;
   const { at, computedAt } = end.expectedEnd;
-  const now = startMs === 0 || borrows ? '' : ', after the work ahead';
-  return `${expectedEndTime(end.expectedEnd, computedAt)}, in about ${formatDuration(at - computedAt)}${now}, if submitted now`;
+  return `${expectedEndTime(end.expectedEnd, computedAt)}, in about ${formatDuration(at - computedAt)}, if submitted now`;
 }
 
 function classLines({ class: decided, estimateMs, cutoffMs, cutoffFrom }: Forecast): string[] {
@@ -115,23 +101,20 @@ function fittingLine(stage: StageForecast): string {
   return `${of}${formatCount(fitting)} of ${formatCount(workers)}${used} ${room}`;
 }
 
-function unestimated({ unknown, tasks }: Forecast['ahead']): string {
-  if (unknown === 0) return 'running tasks have no estimate';
-  if (unknown === tasks) return tasks === 1 ? 'it has no estimate' : 'none of them has an estimate';
-  return `${formatCount(unknown)} of them ${unknown === 1 ? 'has' : 'have'} no estimate`;
-}
-
-function startLine({ canRun, startMs, slots, freeSlots, ahead, borrows }: Forecast): string {
+function startLine({ canRun, startMs, slots, freeSlots, ahead, borrows, end }: Plan): string {
   if (!canRun) return 'once workers with the required resources accept tasks';
   const free = `${formatCount(freeSlots)} of ${counted(slots, 'CPU')} ${freeSlots === 1 ? 'is' : 'are'} free`;
-  if (ahead.tasks + ahead.hidden === 0 && freeSlots > 0)
-    return `immediately: ${free}, and nothing is queued ahead`;
   if (borrows) return `immediately: its first tasks borrow CPUs of longer tasks, which pause; ${free}`;
   const own = ahead.tasks === 0 ? [] : [`${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')}`];
   const others = ahead.hidden === 0 ? [] : [`${counted(ahead.hidden, 'task')} of other users`];
   const first = [...own, ...others];
-  const after = first.length === 0 ? 'the next task that ends' : first.join(' and ');
-  if (startMs === undefined && ahead.hidden > 0) return `after ${after}, perhaps; ${free}`;
-  if (startMs === undefined) return `after ${after}; ${unestimated(ahead)}; ${free}`;
-  return `in about ${formatDuration(startMs)}, after ${after}, if their estimates are right; ${free}`;
+  const order = first.length === 0 ? 'nothing is queued ahead' : `${first.join(' and ')} may go first`;
+  const why = end.unknown === undefined ? '' : `: ${end.unknown}`;
+  const when =
+    startMs === undefined
+      ? `unknown${why}`
+      : startMs === 0
+        ? 'immediately'
+        : `in about ${formatDuration(startMs)}`;
+  return `${when}; ${order}, and ${free}`;
 }

@@ -1,4 +1,4 @@
-import { forecastOf, planJson } from '@goshawk/client';
+import { forecastOf, planJson, planOf } from '@goshawk/client';
 import { DEFAULT_POLICY, type JobClass, type JobSummary, LIVE_TIMINGS, parseJobSpec } from '@goshawk/core';
 import { presetNamed } from '@goshawk/policies';
 import { describe, expect, it } from 'vitest';
@@ -57,55 +57,38 @@ function job(of: JobClass, waiting: number, running: number, estimateMs: number 
 const spec = (more: object = {}) => parseJobSpec({ tasks: { count: 5, run: { sleep: 10 } }, ...more });
 
 describe('the forecast of a job', () => {
-  it('starts at once if a slot is free and nothing waits ahead', () => {
-    const forecast = forecastOf(spec({ estimate: '2s' }), view(), central(2), [job('long', 9, 1, undefined)]);
-    expect(forecast).toMatchObject({ tasks: 5, class: 'short', startMs: 0, ahead: { jobs: 0, tasks: 0 } });
-  });
-
-  it('counts all waiting tasks ahead of a long job, on the slots for long tasks', () => {
+  it('counts all waiting tasks ahead of a long job', () => {
     const jobs = [job('short', 10, 0, 1_000), job('long', 2, 3, 20_000)];
     const forecast = forecastOf(spec({ estimate: '30s' }), view(), central(0), jobs);
     expect(forecast).toMatchObject({ class: 'long', ahead: { jobs: 2, tasks: 12, workMs: 50_000 } });
     expect(forecast.ahead.examples[0]).toMatchObject({ id: 'a-10' });
-    expect(forecast.startMs).toBeCloseTo(50_000 / 2 + 20_000 / 3);
   });
 
   it('counts only short tasks ahead of a short job', () => {
-    const jobs = [job('short', 6, 3, 1_000), job('long', 2, 0, 20_000)];
+    const jobs = [job('short', 6, 3, 1_000), job('long', 2, 0, undefined)];
     expect(forecastOf(spec({ estimate: 1 }), view(), central(0), jobs).ahead).toMatchObject({
       jobs: 1,
       tasks: 6,
     });
   });
 
-  it('starts at once on borrowed CPUs, if it may borrow and enough can be lent', () => {
-    const of = (more: object, lendable = 2, jobs = [job('long', 9, 3, undefined)], estimator = 'given') => {
-      const world = { ...central(0), lendable };
-      return forecastOf(spec(more), view(estimator), world, jobs);
-    };
-    expect(of({ estimate: '2s' })).toMatchObject({ borrows: true, startMs: 0 });
-    expect(of({}, 2, undefined, 'auto')).toMatchObject({ class: undefined, borrows: true, startMs: 0 });
-    expect(of({ estimate: '2s' }, 2, [job('short', 1, 3, 1_000)])).toMatchObject({ borrows: true });
-    const others = [
-      of({ estimate: '30s' }),
-      of({ estimate: '2s' }, 0),
-      of({ estimate: '2s' }, 2, [job('short', 2, 3, 1_000)]),
-      of({ estimate: '2s', demand: { cpu: 2 } }),
-      of({ estimate: '2s', gang: true }),
-      forecastOf(spec({ estimate: '2s' }), view(), { ...central(1), lendable: 2 }, []),
-    ];
-    expect(others.map(({ borrows }) => borrows)).toEqual(others.map(() => false));
-  });
-
-  it('has no start time if tasks ahead have no estimate', () => {
-    const jobs = [job('short', 6, 3, undefined)];
-    expect(forecastOf(spec({ estimate: 1 }), view(), central(0), jobs).startMs).toBeUndefined();
-    const some = [...jobs, job('short', 1, 0, 2_000)];
-    expect(forecastOf(spec({ estimate: 1 }), view(), central(0), some).ahead).toMatchObject({
+  it('does not know the work ahead if some tasks have no estimate', () => {
+    const jobs = [job('short', 6, 3, undefined), job('short', 1, 0, 2_000)];
+    expect(forecastOf(spec({ estimate: 1 }), view(), central(0), jobs).ahead).toMatchObject({
       tasks: 7,
-      unknown: 6,
       workMs: undefined,
     });
+  });
+
+  it.each([
+    ['in time', 4_000, 2, 1, false],
+    ['at once on a free CPU', 0, 2, 1, false],
+    ['at once on a borrowed CPU', 0, 0, 1, true],
+    ['at once at the end of another task', 0, 0, 0, false],
+  ])('starts %s, as central says', (_, startMs, freeSlots, lendable, borrows) => {
+    const world = { ...central(freeSlots), lendable };
+    const plan = planOf(forecastOf(spec(), view(), world, []), { startMs, unknown: 'not known' });
+    expect(plan).toMatchObject({ startMs, borrows });
   });
 
   it('counts workers that accept tasks and have room', () => {
@@ -113,7 +96,7 @@ describe('the forecast of a job', () => {
     expect(stage).toMatchObject({ fitting: 1, workers: 3, demand: { cpu: 4 } });
     expect(forecastOf(spec({ demand: { gpu: 1 } }), view(), central(3), [])).toMatchObject({
       stages: [{ fitting: 0 }],
-      startMs: undefined,
+      canRun: false,
     });
   });
 
@@ -147,12 +130,11 @@ describe('the forecast of a job', () => {
       );
     expect(gang(7).refusal).toBeUndefined();
     // Workers may still return after a restart of central.
-    expect(gang(8, false)).toMatchObject({ canRun: false, refusal: undefined, startMs: undefined });
+    expect(gang(8, false)).toMatchObject({ canRun: false, refusal: undefined });
     expect(gang(8)).toMatchObject({
-      startMs: undefined,
       refusal: { message: 'the 8 tasks of the gang start together, and the cluster has room for 7 of them' },
     });
-    expect(planJson({ ...gang(8), end: { unknown: 'no worker can run it now' } })).toMatchObject({
+    expect(planJson(planOf(gang(8), { unknown: 'no worker can run it now' }))).toMatchObject({
       canRun: false,
       refusal: expect.stringMatching(/^the 8 tasks of the gang/),
     });

@@ -104,10 +104,15 @@ export const PLAN_UNKNOWN = [
 ] as const;
 export type PlanUnknown = (typeof PLAN_UNKNOWN)[number];
 
-/** The forecast end of a job that was not submitted, as if it were now: typical, and an interval for nine of ten. */
+/**
+ * The forecast of a job that was not submitted, as if it were now: its typical start and end, and an interval that contains the
+ * end in nine of ten cases.
+ */
 export const plannedEnd = view({
-  /** Why there is none; absent: there is one. */
+  /** Why there is no end; absent: there is one. */
   unknown: optional(choice(...PLAN_UNKNOWN)),
+  /** Time until its first task starts; absent: unknown. */
+  startInMs: optional(ms),
   inMs: ms,
   earliestMs: ms,
   latestMs: ms,
@@ -115,8 +120,8 @@ export const plannedEnd = view({
 export type PlannedEnd = NonNullable<(typeof plannedEnd)['infer']>;
 
 /** @returns the answer without an end */
-export function noPlannedEnd(unknown: PlanUnknown): PlannedEnd {
-  return { unknown, inMs: 0, earliestMs: 0, latestMs: 0 };
+export function noPlannedEnd(unknown: PlanUnknown, startInMs?: Millis): PlannedEnd {
+  return { unknown, startInMs, inMs: 0, earliestMs: 0, latestMs: 0 };
 }
 
 /** When a job is expected to end. Wall clock, ms since 1970. */

@@ -189,7 +189,7 @@ export function Planned({ plan }: { readonly plan: Plan }) {
       : !canRun
         ? 'It cannot start at present: the workers lack resources that it requires.'
         : startSeconds === null
-          ? 'Its start cannot be estimated: run times of jobs ahead of it are unknown.'
+          ? `Its start is unknown: ${plan.expectedEndUnknown}.`
           : startSeconds < 1
             ? 'It starts at once.'
             : `Its first task starts in about ${duration(startSeconds)}.`;

@@ -352,6 +352,9 @@ it('describes a plan and the fields of a job', () => {
   expect(text(<Planned plan={{ ...plan, ahead: { ...plan.ahead, hidden: 3 } }} />)).toContain(
     '3 tasks of other users wait, too.',
   );
+  expect(text(<Planned plan={{ ...plan, startSeconds: null }} />)).toContain(
+    'Its start is unknown: its run time',
+  );
   expect(text(<Planned plan={{ ...plan, startSeconds: 90 }} />)).toContain(
     'Its first task starts in about 1 min 30 s.',
   );

@@ -356,7 +356,8 @@ export class Lending {
     const lenders: RunView[] = [];
     for (const run of [first, ...worker.runs]) {
       // A lender with more CPUs than the task uses would keep the others idle.
-      const suits = cpusOf(run.stage) <= cpus && !lenders.includes(run) && mayLend(run) && canLend(run, worker);
+      const suits =
+        cpusOf(run.stage) <= cpus && !lenders.includes(run) && mayLend(run) && canLend(run, worker);
       const settlesAt = run.startedAt + SETTLED_MS;
       if (suits && settlesAt > now) this.#settlesAt = Math.min(this.#settlesAt, settlesAt);
       if (!suits || settlesAt > now) {

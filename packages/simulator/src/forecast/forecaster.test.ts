@@ -9,6 +9,7 @@ import {
   type PlannedEnd,
   PRESETS,
   parseJobSpec,
+  parseUsers,
   plannedOutline,
   RELIABLE_TIMINGS,
 } from '@goshawk/core';
@@ -32,7 +33,11 @@ class Bench {
   readonly cluster: VirtualCluster;
   readonly #jobs = new Map<string, Job>();
 
-  constructor(policy: 'goshawk' | 'hawk' | 'sparrow' = 'goshawk', workers = 2) {
+  constructor(
+    policy: 'goshawk' | 'hawk' | 'sparrow' = 'goshawk',
+    workers = 2,
+    more: Partial<ConstructorParameters<typeof VirtualCluster>[0]> = {},
+  ) {
     const forecaster = new Forecaster(() => 0);
     this.cluster = new VirtualCluster({
       workers,
@@ -50,10 +55,11 @@ class Bench {
       seed: 1,
       foresee: (outline) => {
         // A thread receives a copy.
-        const copy = JSON.parse(JSON.stringify(outline)) as ClusterOutline;
+        const copy: ClusterOutline = { ...JSON.parse(JSON.stringify(outline)), users: outline.users };
         this.outlines.push(copy);
         return { ...forecaster.forecast(copy), tookMs: 60 };
       },
+      ...more,
     });
   }
 
@@ -156,6 +162,55 @@ test('the end of a planned job is nearly always that of the same job submitted t
   });
   expect(wrong.length, JSON.stringify(wrong)).toBeLessThanOrEqual(1);
 });
+
+/** Jobs that start at another time than CPUs and tasks that wait suggest. */
+const KINDS: Readonly<Record<string, Partial<JobInput>>> = {
+  usual: {},
+  urgent: { priority: 'high' },
+  patient: { priority: 'low' },
+  together: { gang: true },
+  large: { demand: { memory: 3 } },
+  placed: { require: { zone: 'b' } },
+  later: { begin: '6s' },
+  limited: { user: 'ben' },
+  'of unknown run time': { estimate: undefined },
+};
+
+test.each(Object.entries(KINDS))(
+  'the start of a planned job is nearly always that of the same job submitted then: %s',
+  (_, kind) => {
+    const jobs = fc.record({
+      count: fc.integer({ min: 1, max: 6 }),
+      sleep: fc.integer({ min: 2, max: 20 }),
+      user: fc.constantFrom('ann', 'ben'),
+    });
+    const draws = fc.sample(fc.tuple(fc.array(jobs, { maxLength: 4 }), jobs), { numRuns: 5, seed: 18 });
+    const wrong = draws.filter(([others, own]) => {
+      const bench = new Bench('goshawk', 3, {
+        slots: 2,
+        capacity: { cpu: 2, memory: 4 },
+        attributesOf: (worker) => [{ name: 'zone', value: worker === 0 ? 'b' : 'a' }],
+        users: parseUsers('{"ben": {"running": 1}}', 'test'),
+      });
+      const job = ({ count, sleep, user }: typeof own): JobInput => ({
+        ...sleeps(count, sleep * SECOND),
+        estimate: sleep * SECOND,
+        user,
+      });
+      for (const [index, other] of others.entries())
+        bench.submit(`other ${index}`, 1_000 + index, job(other), index % 2);
+      bench.cluster.run(3 * SECOND);
+      const mine = { ...job({ ...own, user: 'ann' }), ...kind };
+      const { startInMs } = bench.planEnd(plannedOutline(parseJobSpec({ name: 'own', ...mine }), 0))!;
+      const at = bench.cluster.now;
+      bench.submit('own', at, mine);
+      bench.cluster.run(at + 300 * SECOND);
+      const inMs = bench.job('own').times.firstStartAt! - at;
+      return startInMs === undefined || Math.abs(startInMs - inMs) >= 3 * SECOND + 0.1 * inMs;
+    });
+    expect(wrong.length, JSON.stringify(wrong)).toBeLessThanOrEqual(1);
+  },
+);
 
 test('a planned job does not change the ends of active jobs, and is unknown without run times', async () => {
   const bench = new Bench();

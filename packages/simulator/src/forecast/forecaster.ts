@@ -21,6 +21,10 @@ const FUTURES = 5;
 const EVENTS_MAX = 3_000_000;
 /** The same for a planned job, of which a client may ask for many. */
 const PLANNED_EVENTS_MAX = 1_000_000;
+/** Planned jobs that start within this time start at once: workers and schedulers exchange messages. */
+const AT_ONCE_MS: Millis = 100;
+/** Mean run time of tasks if nothing is known, for which it only matters whether a job starts at once. */
+const UNKNOWN_MS: Millis = 1_000;
 /** Time after which no further future of a planned job is simulated. */
 const PLANNED_BUDGET_MS: Millis = 4_000;
 
@@ -43,7 +47,7 @@ export class Forecaster {
     const jobs = this.#jobsOf(outline, random);
     const ends = new Map<string, ForecastEnd[]>(outline.schedulers.map(({ tag }) => [tag, []]));
     const planned = outline.planned.map((job) => this.#plan(outline, jobs, job, random));
-    if (outline.workers.length === 0 || jobs.length === 0)
+    if (outline.workers.length === 0 || !jobs.some(({ isKnown }) => isKnown))
       return { ends, planned, tookMs: this.#clock() - begin };
     const futures: Float64Array[] = [];
     for (let future = 0; future < FUTURES; future++)
@@ -60,42 +64,50 @@ export class Forecaster {
     return { ends, planned, tookMs: this.#clock() - begin };
   }
 
-  /** The end of a job that was not submitted, as if it were now. */
+  /** The start and end of a job that was not submitted, as if it were now. */
   #plan(
     outline: ClusterOutline,
-    active: readonly ActiveJob[],
+    active: readonly (ActiveJob & { readonly isKnown: boolean })[],
     planned: JobOutline,
     random: Random,
   ): PlannedEnd {
     const tasks = sumOf([...active.map((job) => job.outline), planned], tasksOf);
     if (tasks > FORECAST_TASKS_MAX) return noPlannedEnd('too-large');
     const known = planned.stages.map((stage) => this.#runTimes.of(stage));
-    if (known.some((stage) => stage === undefined)) return noPlannedEnd('run-times');
-    if (active.length === 0 && outline.schedulers.some(({ jobs }) => jobs.length > 0))
-      return noPlannedEnd('other-run-times');
+    // The cluster starts tasks of unknown run time like short ones.
+    const short = assumed(Math.min(UNKNOWN_MS, outline.policy.cutoffMs / 2));
     const job: ActiveJob = {
       outline: planned,
       owner: 0,
-      known: known as Known[],
+      known: known.map((stage) => stage ?? short),
       deviates: stratified(random),
     };
     const begin = this.#clock();
     const endsMs = new Float64Array(FUTURES);
+    const startsMs = new Float64Array(FUTURES);
     try {
       for (let future = 0; future < FUTURES; future++) {
         if (this.#clock() - begin > PLANNED_BUDGET_MS) return noPlannedEnd('too-large');
         const all = [...active, job];
         const last = active.length;
-        const { endsMs: ends, events } = simulateFuture(outline, all, future, PLANNED_EVENTS_MAX, last);
-        if (!Number.isFinite(ends[last]!))
-          return noPlannedEnd(events >= PLANNED_EVENTS_MAX ? 'too-large' : 'no-end');
-        endsMs[future] = ends[last]!;
+        const simulated = simulateFuture(outline, all, future, PLANNED_EVENTS_MAX, last);
+        endsMs[future] = simulated.endsMs[last]!;
+        startsMs[future] = simulated.startMs;
+        if (!Number.isFinite(endsMs[future]!))
+          return noPlannedEnd(simulated.events >= PLANNED_EVENTS_MAX ? 'too-large' : 'no-end');
       }
     } catch {
       // A job of a client must not end the forecasts of the others.
       return noPlannedEnd('no-end');
     }
-    return { unknown: undefined, ...this.#calibration.adjust(rawOf(endsMs.sort(), job)) };
+    const areOthersKnown = active.length === 0 || active.some(({ isKnown }) => isKnown);
+    const startMs = startsMs.sort()[(FUTURES - 1) / 2]!;
+    const startInMs = startMs <= AT_ONCE_MS ? 0 : areOthersKnown && startMs < Infinity ? startMs : undefined;
+    const isKnown = !known.includes(undefined);
+    if (!areOthersKnown && (isKnown || startInMs === undefined))
+      return noPlannedEnd('other-run-times', startInMs);
+    if (!isKnown) return noPlannedEnd('run-times', startInMs);
+    return { unknown: undefined, startInMs, ...this.#calibration.adjust(rawOf(endsMs.sort(), job)) };
   }
 
   #learn({ schedulers, at }: ClusterOutline): void {
@@ -117,9 +129,7 @@ export class Forecaster {
       jobs.map(({ stages }) => stages.map((stage) => this.#runTimes.of(stage))),
     );
     const means = known.flat(2).flatMap((stage) => (stage === undefined ? [] : [stage.meanMs]));
-    // If nothing is known, no job gets an end.
-    if (means.length === 0) return [];
-    const others = assumed(meanOf(means));
+    const others = assumed(means.length === 0 ? UNKNOWN_MS : meanOf(means));
     return schedulers.flatMap(({ jobs }, owner) =>
       jobs.map((outline, index) => {
         const stages = known[owner]![index]!;

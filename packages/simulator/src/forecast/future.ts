@@ -37,8 +37,8 @@ export interface ActiveJob {
  * Continues the cluster in virtual time, with run times drawn for this future, until all jobs have ended.
  *
  * @param eventsMax ends the simulation early
- * @param until index of the only job whose end matters, with which the simulation ends
- * @returns when each job ends, from now; Infinity: not within the simulation
+ * @param until index of the only job that matters, with whose end the simulation ends
+ * @returns when each job ends, and when that job starts, from now; Infinity: not within the simulation
  */
 export function simulateFuture(
   { policy, users, workers, schedulers }: ClusterOutline,
@@ -46,7 +46,7 @@ export function simulateFuture(
   future: number,
   eventsMax: number,
   until?: number,
-): { readonly endsMs: Float64Array; readonly events: number } {
+): { readonly endsMs: Float64Array; readonly startMs: Millis; readonly events: number } {
   const endsMs = new Float64Array(jobs.length);
   const partsLeft = new Int32Array(jobs.length);
   const jobOf = new Map<Job, number>();
@@ -87,7 +87,11 @@ export function simulateFuture(
   while (!isOver() && cluster.pendingEvents > 0 && cluster.events < eventsMax) cluster.step();
   for (let index = 0; index < jobs.length; index++)
     if (partsLeft[index]! > 0) endsMs[index] = Number.POSITIVE_INFINITY;
-  return { endsMs, events: cluster.events };
+  let startMs = Number.POSITIVE_INFINITY;
+  for (const [{ times }, index] of jobOf)
+    if (index === until && times.firstStartAt !== undefined)
+      startMs = Math.max(0, times.firstStartAt - SETTLING_MS - WAITING_AFTER_MS);
+  return { endsMs, startMs, events: cluster.events };
 }
 
 /** A submission to the virtual cluster: an active job, or its running or its waiting tasks. */
