@@ -142,7 +142,7 @@ const summaryFields = {
   startedMs: optional(ms),
   /** When its last task ended, or when it was closed or cancelled after that. */
   endedMs: optional(ms),
-  /** Deadline, relative to submission; undefined: none. */
+  /** Deadline, relative to submission, also after a retry, from which it counts; undefined: none. */
   deadlineMs: optional(ms),
 };
 

@@ -52,7 +52,7 @@ export function jobSummary(s: SchedulerState, job: Job): JobSummary {
     submittedAt: job.acceptedAt + wallOffsetMs,
     startedMs: job.times.firstStartAt === undefined ? undefined : job.times.firstStartAt - job.acceptedAt,
     endedMs: doneAt === undefined ? undefined : doneAt - job.acceptedAt,
-    deadlineMs: job.spec.deadlineMs,
+    deadlineMs: job.spec.deadlineMs === undefined ? undefined : job.deadlineAt - job.acceptedAt,
     ...(job.isHeld && !job.hasEnded ? { held: job.hold!.isHeld, beginAt: job.hold!.beginAt } : {}),
     ...(job.spec.retryOf === undefined ? {} : { retryOf: job.spec.retryOf.job }),
     ...(expectedEnd === undefined ? {} : { expectedEnd }),

@@ -161,6 +161,18 @@ describe('a retry', () => {
     expect(placing()).toEqual([{ task: 0, attempt: again!.attempt + 1 }]);
   });
 
+  test.each(['at once', 'after a restart'])('has the whole time to its deadline, %s', (when) => {
+    submit({ ...TEN, deadline: 1_000 });
+    runAll(({ task }) => task === 3);
+    bench.now += 5_000;
+    retry();
+    if (when === 'after a restart') restart();
+    runAll();
+    const { state, deadlineMs, endedMs } = detail();
+    expect({ state, deadlineMs }).toEqual({ state: 'completed', deadlineMs: 6_000 });
+    expect(endedMs).toBeLessThanOrEqual(6_000);
+  });
+
   test('with the key of another retry of the job is refused, also after a restart', () => {
     submit(TEN);
     runAll(({ task }) => task === 3 || task === 7);
