@@ -88,7 +88,7 @@ test('neither a lost worker nor a heartbeat visits jobs that only wait', () => {
   scheduler.receive(CENTRAL, { type: 'members', version: 2, since: 1, ...change }, 2);
   sent.length = 0;
   scheduler.wake('heartbeat', 0, 3);
-  expect(sent).toContainEqual({ type: 'heartbeat', busy: 10, queued: 9, used: undefined });
+  expect(sent).toContainEqual(expect.objectContaining({ type: 'heartbeat', busy: 10, queued: 9 }));
   expect(visits).toBe(0);
 });
 
