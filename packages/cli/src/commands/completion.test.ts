@@ -83,11 +83,9 @@ describe('completion', () => {
     const asked = (...words: string[]) => runHere(['--get-yargs-completions', 'goshawk', ...words]);
     expect((await asked('trace', 'stats', 'goo')).stdout.split('\n')).toContain('google-like');
     expect((await asked('figure', '')).stdout.split('\n')).toContain('hawk-5');
-    // Without a cluster there are no ids, and no error disturbs the prompt.
-    expect(await asked('job', '--cluster', 'tcp://127.0.0.1:9', '4')).toMatchObject({
-      stdout: '',
-      stderr: '',
-    });
+    // Without a cluster there are no ids, and no error disturbs the prompt. Bash splits addresses.
+    for (const address of [['tcp://127.0.0.1:9'], ['tcp', ':', '//127.0.0.1', ':', '9']])
+      expect(await asked('job', '--cluster', ...address, '4')).toMatchObject({ stdout: '', stderr: '' });
   });
 
   test('has descriptions for shells that show them', async () => {

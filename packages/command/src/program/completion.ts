@@ -31,6 +31,8 @@ interface Completions {
   readonly offered: readonly string[];
   /** Kind of further words that `goshawk completion KIND` lists. */
   readonly kind?: Completed | undefined;
+  /** Global options of the line, such as the cluster whose words are listed. */
+  readonly globals: readonly string[];
 }
 
 /**
@@ -42,19 +44,19 @@ interface Completions {
 export async function completionsOf(program: Program, typed: readonly string[]): Promise<Completions> {
   // Bash splits words at `=`, and fish omits the name of the program.
   const words = typed.slice(typed[0] === 'goshawk' ? 1 : 0).filter((word) => word !== '=');
-  const before = words.slice(0, -1);
+  const before = joinedAtColons(words.slice(0, -1));
   const current = words.at(-1) ?? '';
-  const { command, group } = await commandIn(program, before);
+  const { command, group, globals } = await commandIn(program, before);
   const specs: OptionSpecs = { ...command?.options, ...GLOBAL_OPTIONS };
   const instance = offering(plainly(yargs(), 'goshawk'), specs);
   const previous = before.at(-1) ?? '';
   const [, valued] =
     Object.entries(specs).find(([name, { type }]) => type !== 'flag' && flagOf(name) === previous) ?? [];
   if (!current.startsWith('-')) {
-    if (valued?.type === 'job' || valued?.type === 'jobs') return { offered: [], kind: 'ids' };
-    if (valued !== undefined && valuesOf(valued) === undefined) return { offered: [] };
+    if (valued?.type === 'job' || valued?.type === 'jobs') return { offered: [], kind: 'ids', globals };
+    if (valued !== undefined && valuesOf(valued) === undefined) return { offered: [], globals };
     if (command?.completes !== undefined && valued === undefined)
-      return { offered: [], kind: command.completes };
+      return { offered: [], kind: command.completes, globals };
   }
   if (command === undefined && valued === undefined) {
     const members = (await program.all()).filter(({ name }) => name.startsWith(`${group} `));
@@ -67,23 +69,39 @@ export async function completionsOf(program: Program, typed: readonly string[]):
   // Values of options may be names of commands, and yargs would mistake them.
   const flags = before.filter((word) => word.startsWith('-'));
   const offered = printed(instance, [ASKS_COMPLETIONS, 'goshawk', ...flags, current]);
-  return { offered: offered === '' ? [] : offered.split('\n') };
+  return { offered: offered === '' ? [] : offered.split('\n'), globals };
 }
 
-/** Returns the command or the group that the words name. */
+/** Bash splits words at colons, such as those of addresses. */
+function joinedAtColons(words: readonly string[]): readonly string[] {
+  const joined: string[] = [];
+  for (const [index, word] of words.entries())
+    if (index > 0 && (word === ':' || words[index - 1] === ':')) joined.push(`${joined.pop()}${word}`);
+    else joined.push(word);
+  return joined;
+}
+
+/** Returns the command or the group that the words name, and the global options with values. */
 async function commandIn(
   program: Program,
   words: readonly string[],
-): Promise<{ readonly command?: Command | undefined; readonly group?: string }> {
+): Promise<{
+  readonly command?: Command | undefined;
+  readonly group?: string;
+  readonly globals: readonly string[];
+}> {
   const candidates = await program.namedIn(words);
   const specs: OptionSpecs = Object.assign({}, ...candidates.map(({ options }) => options), GLOBAL_OPTIONS);
   const line = plainly(yargs()).options(declared(specs, words)).fail(false);
   // The word that is being completed may be the value of an option.
-  const { _: found } = await line.parseAsync([...words, '']);
+  const { _: found, ...flags } = await line.parseAsync([...words, '']);
+  const globals = Object.keys(GLOBAL_OPTIONS).flatMap((name) =>
+    typeof flags[name] === 'string' && flags[name] !== '' ? [`--${kebab(name)}=${flags[name]}`] : [],
+  );
   const [first, second] = found.map(String).filter((word) => word !== '');
-  if (first === undefined) return {};
+  if (first === undefined) return { globals };
   const command = (await program.named(`${first} ${second}`)) ?? (await program.named(first));
-  return Object.hasOwn(program.groups, first) && command === undefined ? { group: first } : { command };
+  return Object.hasOwn(program.groups, first) && command === undefined ? { group: first, globals } : { command, globals };
 }
 
 function offering(instance: Argv, specs: OptionSpecs): Argv {

@@ -126,10 +126,10 @@ async function dispatch(program: Program, argv: readonly string[], terminal: Ter
 /** Prints completions for a shell; errors must not disturb its prompt. */
 async function complete(program: Program, words: readonly string[], terminal: Terminal): Promise<number> {
   try {
-    const { offered, kind } = await completionsOf(program, words);
+    const { offered, kind, globals } = await completionsOf(program, words);
     for (const each of offered) terminal.stdout.write(`${each}\n`);
     if (kind !== undefined)
-      await dispatch(program, ['completion', kind], { ...terminal, stderr: { write: () => true } });
+      await dispatch(program, ['completion', ...globals, kind], { ...terminal, stderr: { write: () => true } });
   } catch (error) {
     if (!(error instanceof GoshawkError)) throw error;
   }
