@@ -98,7 +98,7 @@ function roomOfBatch({ cluster }: SchedulerState, { probes }: Batch): number {
   return most - probes.outstanding;
 }
 
-/** The same, as far as the probes of the user’s other batches leave room. */
+/** The same, as far as the probes of the other batches of the user leave room. */
 function roomOfUser({ cluster, probesByUser }: SchedulerState, { spec }: Job, { probes }: Batch): number {
   probes.countFor(spec.user, probesByUser);
   const most = Math.min(
