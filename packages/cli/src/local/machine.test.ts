@@ -10,6 +10,7 @@ test('this machine has whole CPUs and memory, and GPUs by CUDA_VISIBLE_DEVICES o
   expect(cpus).toBeLessThanOrEqual(availableParallelism());
   expect(memory).toBeLessThanOrEqual(totalmem());
   expect(gpus).toEqual(['GPU-a', '3']);
+  expect((await detectMachine({ CUDA_VISIBLE_DEVICES: '2,2,7' })).gpus).toEqual(['2', '7']);
   expect((await detectMachine({ CUDA_VISIBLE_DEVICES: '' })).gpus).toEqual([]);
 });
 

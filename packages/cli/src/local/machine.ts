@@ -32,11 +32,12 @@ export async function detectMachine(environment: Variables): Promise<Machine> {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** GPUs that CUDA_VISIBLE_DEVICES names. CUDA ignores everything from the first invalid name on, such as `-1`. */
+/** GPUs that CUDA_VISIBLE_DEVICES names, each once. CUDA ignores everything from the first invalid name on, such as `-1`. */
 export function visibleGpus(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());
   const end = names.findIndex((name) => name.startsWith('-') || /^(NoDevFiles|none|void)$/i.test(name));
-  return (end < 0 ? names : names.slice(0, end)).filter((name) => name !== '');
+  const valid = end < 0 ? names : names.slice(0, end);
+  return [...new Set(valid.filter((name) => name !== ''))];
 }
 
 async function gpusOf({ CUDA_VISIBLE_DEVICES: visible, PATH }: Variables): Promise<readonly string[]> {
