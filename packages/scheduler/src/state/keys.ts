@@ -88,7 +88,7 @@ export class Keys {
       : {
           code: 'other-scheduler',
           message: `the key belongs to scheduler ${owner.name}`,
-          hint: 'submit to that scheduler',
+          hint: 'try again once that scheduler answers',
         };
   }
 
