@@ -457,10 +457,16 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 900 });
     const id = await submit({ name: 'checked', tasks: [{ exec: ['sh', '-c', 'echo no; exit 1'] }] });
+    const long = await submit({
+      ...{ name: 'n'.repeat(250), user: 'u'.repeat(250), key: 'long names' },
+      require: { ['k'.repeat(200)]: 'v'.repeat(200) },
+      tasks: [{ sleep: 1 }],
+    });
     const parts: readonly (readonly [address: string, heading: string | RegExp, shown: string])[] = [
       ['#/', 'Overview', '.tile'],
       ['#/jobs', 'Jobs', 'tbody tr'],
       [`#/jobs/${id}`, new RegExp(`\\(${id}\\)`), '.name .badge.failed'],
+      [`#/jobs/${long}`, new RegExp(`\\(${long}\\)`), '.name .badge'],
       ['#/workers/w1', 'Workers', '.panel dl'],
       ['#/users', 'Users', '.card .hint, .card .well'],
       ['#/submit', 'Submit', 'tbody tr'],
