@@ -101,7 +101,9 @@ async function commandIn(
   const [first, second] = found.map(String).filter((word) => word !== '');
   if (first === undefined) return { globals };
   const command = (await program.named(`${first} ${second}`)) ?? (await program.named(first));
-  return Object.hasOwn(program.groups, first) && command === undefined ? { group: first, globals } : { command, globals };
+  return Object.hasOwn(program.groups, first) && command === undefined
+    ? { group: first, globals }
+    : { command, globals };
 }
 
 function offering(instance: Argv, specs: OptionSpecs): Argv {

@@ -129,7 +129,10 @@ async function complete(program: Program, words: readonly string[], terminal: Te
     const { offered, kind, globals } = await completionsOf(program, words);
     for (const each of offered) terminal.stdout.write(`${each}\n`);
     if (kind !== undefined)
-      await dispatch(program, ['completion', ...globals, kind], { ...terminal, stderr: { write: () => true } });
+      await dispatch(program, ['completion', ...globals, kind], {
+        ...terminal,
+        stderr: { write: () => true },
+      });
   } catch (error) {
     if (!(error instanceof GoshawkError)) throw error;
   }
