@@ -139,11 +139,14 @@ test('a task that failed at the only worker with room waits for another one', ()
   const bench = new PolicyBench('goshawk', 0);
   for (const address of [0, 1]) bench.join(address, 1, { cpu: 1 });
   bench.need(1, { tasks: 1, estimateMs: 60_000 });
-  const [busy] = [...bench.books.workers].filter(({ runs }) => [...runs].length > 0);
+  const free = [...bench.books.workers].filter(({ runs }) => [...runs].length === 0);
   const booked = bench.books.declare(OWNER, 2, { arrivedAt: bench.now, tasks: 1 });
   const stage = bench.books.stage(booked, 0, { demand: bench.books.names.demandOf({ cpu: 1 }), tasks: 1 });
-  for (const worker of bench.books.workers) if (worker !== busy) stage.declined(worker, bench.now);
+  for (const worker of free) stage.declined(worker, bench.now);
   bench.books.setWaiting(stage, 1, bench.now);
+  bench.settle();
+  expect(bench.policy.explain!(stage, bench.books, bench.now)).toBeUndefined();
+  bench.books.reconsider(stage, bench.now, free);
   bench.settle();
   expect(bench.policy.explain!(stage, bench.books, bench.now)).toMatchObject({
     reason: 'resources',

@@ -30,7 +30,8 @@ export function explainWait(stage: StageView, facts: Facts): PolicyExplanation |
       reason: 'required',
       sentence: `no worker that accepts tasks has ${formatAttributes(stage.needs.requires!)}`,
     };
-  const willing = able.filter((worker) => stage.declinedBy?.has(worker) !== true);
+  // Others have declined it only for a moment.
+  const willing = able.filter((worker) => !stage.avoided.includes(worker));
   if (willing.length === 0)
     return {
       reason: 'resources',
