@@ -157,6 +157,11 @@ export const planTable = table<Plan>()((of) => ({
     'Expected time until the first task starts; null: unknown.',
     of(orNull(seconds), ({ startMs }) => startMs),
   ),
+  startEarliestSeconds: doc(
+    'It starts between these times in about nine of ten cases; null: unknown.',
+    of(orNull(seconds), ({ end }) => end.startBetweenMs?.[0]),
+  ),
+  startLatestSeconds: of(orNull(seconds), ({ end }) => end.startBetweenMs?.[1]),
   expectedEnd: doc(
     'When the job would end if it were submitted now; null: unknown.',
     of(orNull(expectedEndTable), ({ end }) => end.expectedEnd),

@@ -13,6 +13,8 @@ import { askCentral, type Session } from './session.js';
 export type PlannedEnd = {
   /** Time until its first task starts; undefined: unknown. */
   readonly startMs?: Millis | undefined;
+  /** It starts between these times in about nine of ten cases. */
+  readonly startBetweenMs?: readonly [earliest: Millis, latest: Millis] | undefined;
 } & (
   | { readonly expectedEnd: ExpectedEnd; readonly unknown?: undefined }
   | { readonly expectedEnd?: undefined; readonly unknown: string }
@@ -47,14 +49,16 @@ export async function plannedEnd(session: Session, spec: JobSpec, options: CallO
       },
       options,
     );
-    const startMs = value.startInMs;
-    if (spec.openMs !== undefined) return { startMs, unknown: 'an open job ends when it is closed' };
-    if (value.unknown !== undefined) return { startMs, unknown: WHY[value.unknown] };
+    const { startInMs: startMs, startEarliestMs = 0, startLatestMs = 0 } = value;
+    const start =
+      startMs === undefined ? {} : { startMs, startBetweenMs: [startEarliestMs, startLatestMs] as const };
+    if (spec.openMs !== undefined) return { ...start, unknown: 'an open job ends when it is closed' };
+    if (value.unknown !== undefined) return { ...start, unknown: WHY[value.unknown] };
     const computedAt = Date.now();
     const after = (ms: Millis) => Math.round(computedAt + ms);
     const { inMs, earliestMs, latestMs } = value;
     return {
-      startMs,
+      ...start,
       expectedEnd: { at: after(inMs), earliest: after(earliestMs), latest: after(latestMs), computedAt },
     };
   } catch (error) {

@@ -24,7 +24,7 @@ describe('goshawk plan', () => {
     expect(stdout).toMatch(
       /class +short: its estimated task time is 2 s\n +a job whose tasks take 10 s or more on average is long/,
     );
-    expect(stdout).toMatch(/workers +2 of 2 have room for cpu 3/);
+    expect(stdout).toMatch(/workers +2 of 2 are large enough for cpu 3/);
     expect(stdout).toMatch(/start +immediately; nothing is queued ahead, and 8 of 8 CPUs are free/);
     const jobs = await cluster.goshawk(['jobs', '--json']);
     expect(JSON.parse(jobs.stdout)).toMatchObject({ total: 0 });
@@ -58,7 +58,7 @@ describe('goshawk plan', () => {
     await untilComplete();
     const { exitCode, stdout } = await cluster.goshawk(['plan', '--cpus', '5', '--', 'true']);
     expect(exitCode).toBe(1);
-    expect(stdout).toMatch(/workers +0 of 2 have room for cpu 5/);
+    expect(stdout).toMatch(/workers +0 of 2 are large enough for cpu 5/);
     expect(stdout).toMatch(/start +never, submit refuses it: no worker has cpu 5; the closest is /);
   });
 
@@ -96,7 +96,7 @@ describe('goshawk plan', () => {
       expect(ahead.workSeconds).toBe(600 * ahead.tasks);
       expect(startSeconds).toBeGreaterThan(500);
       const { stdout } = await cluster.goshawk(['plan', '--estimate', '300s', '--', 'true']);
-      expect(stdout).toMatch(/start +in about \S+ min.*; \d+ tasks of 1 job may go first, and \d of 8 CPUs/);
+      expect(stdout).toMatch(/start +in about \S+ min.* \(.+ to .+\); \d+ tasks of 1 job may go first, and \d of 8 CPUs/);
     } finally {
       await cluster.goshawk(['cancel', id]);
     }

@@ -95,7 +95,7 @@ function fittingLine(stage: StageForecast): string {
   const needs = Object.entries(demand).map(([resource, amount]) => `${resource} ${formatCount(amount)}`);
   const of = name === 'tasks' ? '' : `${plain(name)} (${counted(tasks, 'task')}): `;
   const has = requires === undefined ? [] : [`have ${plain(formatAttributes(requires))}`];
-  const all = [...has, ...(needs.length === 0 ? [] : [`have room for ${needs.join(', ')}`])];
+  const all = [...has, ...(needs.length === 0 ? [] : [`are large enough for ${needs.join(', ')}`])];
   const room = all.length === 0 ? 'can run one of its tasks' : all.join(', and ');
   const used = partition === undefined ? '' : ` of the ${partition} partition, which the job uses,`;
   return `${of}${formatCount(fitting)} of ${formatCount(workers)}${used} ${room}`;
@@ -115,6 +115,6 @@ function startLine({ canRun, startMs, slots, freeSlots, ahead, borrows, end }: P
       ? `unknown${why}`
       : startMs === 0
         ? 'immediately'
-        : `in about ${formatDuration(startMs)}`;
+        : `in about ${formatDuration(startMs)} (${end.startBetweenMs!.map(formatDuration).join(' to ')})`;
   return `${when}; ${order}, and ${free}`;
 }

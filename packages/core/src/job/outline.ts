@@ -111,17 +111,26 @@ export type PlanUnknown = (typeof PLAN_UNKNOWN)[number];
 export const plannedEnd = view({
   /** Why there is no end; absent: there is one. */
   unknown: optional(choice(...PLAN_UNKNOWN)),
-  /** Time until its first task starts; absent: unknown. */
+  /** Time until its first task starts, and an interval of it; absent: unknown. */
   startInMs: optional(ms),
+  startEarliestMs: optional(ms),
+  startLatestMs: optional(ms),
   inMs: ms,
   earliestMs: ms,
   latestMs: ms,
 });
 export type PlannedEnd = NonNullable<(typeof plannedEnd)['infer']>;
 
+type PlannedStart = Pick<PlannedEnd, 'startInMs' | 'startEarliestMs' | 'startLatestMs'>;
+const UNKNOWN_START: PlannedStart = {
+  startInMs: undefined,
+  startEarliestMs: undefined,
+  startLatestMs: undefined,
+};
+
 /** @returns the answer without an end */
-export function noPlannedEnd(unknown: PlanUnknown, startInMs?: Millis): PlannedEnd {
-  return { unknown, startInMs, inMs: 0, earliestMs: 0, latestMs: 0 };
+export function noPlannedEnd(unknown: PlanUnknown, start: PlannedStart = UNKNOWN_START): PlannedEnd {
+  return { unknown, ...start, inMs: 0, earliestMs: 0, latestMs: 0 };
 }
 
 /** When a job is expected to end. Wall clock, ms since 1970. */

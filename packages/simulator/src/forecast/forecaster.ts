@@ -101,13 +101,20 @@ export class Forecaster {
       return noPlannedEnd('no-end');
     }
     const areOthersKnown = active.length === 0 || active.some(({ isKnown }) => isKnown);
-    const startMs = startsMs.sort()[(FUTURES - 1) / 2]!;
-    const startInMs = startMs <= AT_ONCE_MS ? 0 : areOthersKnown && startMs < Infinity ? startMs : undefined;
+    const start = this.#startOf(startsMs.sort(), job, areOthersKnown);
     const isKnown = !known.includes(undefined);
-    if (!areOthersKnown && (isKnown || startInMs === undefined))
-      return noPlannedEnd('other-run-times', startInMs);
-    if (!isKnown) return noPlannedEnd('run-times', startInMs);
-    return { unknown: undefined, startInMs, ...this.#calibration.adjust(rawOf(endsMs.sort(), job)) };
+    if (!areOthersKnown && (isKnown || start === undefined)) return noPlannedEnd('other-run-times', start);
+    if (!isKnown) return noPlannedEnd('run-times', start);
+    return { unknown: undefined, ...start!, ...this.#calibration.adjust(rawOf(endsMs.sort(), job)) };
+  }
+
+  /** @returns undefined: unknown */
+  #startOf(sorted: Float64Array, job: ActiveJob, areOthersKnown: boolean) {
+    const raw = rawOf(sorted, job);
+    if (raw.medianMs <= AT_ONCE_MS) return { startInMs: 0, startEarliestMs: 0, startLatestMs: 0 };
+    if (!areOthersKnown || raw.medianMs === Number.POSITIVE_INFINITY) return undefined;
+    const { inMs, earliestMs, latestMs } = this.#calibration.adjust(raw);
+    return { startInMs: inMs, startEarliestMs: earliestMs, startLatestMs: latestMs };
   }
 
   #learn({ schedulers, at }: ClusterOutline): void {
