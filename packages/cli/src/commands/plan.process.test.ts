@@ -96,7 +96,9 @@ describe('goshawk plan', () => {
       expect(ahead.workSeconds).toBe(600 * ahead.tasks);
       expect(startSeconds).toBeGreaterThan(500);
       const { stdout } = await cluster.goshawk(['plan', '--estimate', '300s', '--', 'true']);
-      expect(stdout).toMatch(/start +in about \S+ min.* \(.+ to .+\); \d+ tasks of 1 job may go first, and \d of 8 CPUs/);
+      expect(stdout).toMatch(
+        /start +in about \S+ min.* \(.+ to .+\); \d+ tasks of 1 job may go first, and \d of 8 CPUs/,
+      );
     } finally {
       await cluster.goshawk(['cancel', id]);
     }

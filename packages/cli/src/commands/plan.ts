@@ -7,6 +7,7 @@ import {
   formatAttributes,
   formatCount,
   formatDuration,
+  formatResources,
   parseJobSpec,
 } from '@goshawk/core';
 import { expectedEndTime } from '../jobs/local-time.js';
@@ -92,10 +93,10 @@ function classLines({ class: decided, estimateMs, cutoffMs, cutoffFrom }: Foreca
 
 function fittingLine(stage: StageForecast): string {
   const { name, tasks, demand, requires, partition, fitting, workers } = stage;
-  const needs = Object.entries(demand).map(([resource, amount]) => `${resource} ${formatCount(amount)}`);
+  const needs = formatResources(demand);
   const of = name === 'tasks' ? '' : `${plain(name)} (${counted(tasks, 'task')}): `;
   const has = requires === undefined ? [] : [`have ${plain(formatAttributes(requires))}`];
-  const all = [...has, ...(needs.length === 0 ? [] : [`are large enough for ${needs.join(', ')}`])];
+  const all = [...has, ...(Object.keys(demand).length === 0 ? [] : [`are large enough for ${needs}`])];
   const room = all.length === 0 ? 'can run one of its tasks' : all.join(', and ');
   const used = partition === undefined ? '' : ` of the ${partition} partition, which the job uses,`;
   return `${of}${formatCount(fitting)} of ${formatCount(workers)}${used} ${room}`;

@@ -488,7 +488,7 @@ describe('an inconsistent machine', () => {
     other.environment.setTimer('sweep', 0, host.now() + 10);
     machine.on = () => invariant(false, 'two slots run one task');
     post.arrive(0, HEARTBEAT);
-    const input = `heartbeat{busy: 1, queued: 2, used: none} from ${PEER_NAME}`;
+    const input = `heartbeat{busy: 1, queued: 2, used: none, clock: none} from ${PEER_NAME}`;
     expect(lines).toMatchObject([{ party: 'central', input, err: { name: 'InvariantError' } }]);
     expect(fatal).toHaveLength(1);
     expect(fatal[0]).toBeInstanceOf(InvariantError);

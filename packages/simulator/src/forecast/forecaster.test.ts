@@ -201,7 +201,9 @@ test.each(Object.entries(KINDS))(
         bench.submit(`other ${index}`, 1_000 + index, job(other), index % 2);
       bench.cluster.run(3 * SECOND);
       const mine = { ...job({ ...own, user: 'ann' }), ...kind };
-      const { startInMs, startEarliestMs, startLatestMs } = bench.planEnd(plannedOutline(parseJobSpec({ name: 'own', ...mine }), 0))!;
+      const { startInMs, startEarliestMs, startLatestMs } = bench.planEnd(
+        plannedOutline(parseJobSpec({ name: 'own', ...mine }), 0),
+      )!;
       const at = bench.cluster.now;
       bench.submit('own', at, mine);
       bench.cluster.run(at + 300 * SECOND);
