@@ -50,6 +50,19 @@ test('another value than tasks is refused', async () => {
     });
 });
 
+test('appended tasks have a digest, by which the scheduler refuses others at the same indices', async () => {
+  await using fake = await withOwner((message, { answer }) => {
+    if (message.type === 'appendTasks') answer({ tasks: 2, digest: '', closed: false, state: 'running' });
+  });
+  await using cluster = await fake.connect();
+  const append = (sleep: number, digest = '') =>
+    cluster.job('t0-1').append({ first: 1, common: {}, each: [{ sleep }], digest, close: false, taken: 0 });
+  for (const [sleep, digest] of [[1], [1], [2], [2, 'own']] as const) await append(sleep, digest);
+  const digests = fake.schedulers[0]!.of('appendTasks').map(({ digest }) => digest);
+  expect(digests[0]).toMatch(/^[0-9a-f]{64}$/);
+  expect([digests[1] === digests[0], digests[2] === digests[0], digests[3]]).toEqual([true, false, 'own']);
+});
+
 describe('the tasks of a job', () => {
   const row = (index: number) => ({ index, stage: 'tasks', state: 'waiting', attempt: 0 });
 

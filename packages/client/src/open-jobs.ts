@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { MessageOf } from '@goshawk/core';
 import type { CallOptions } from './options.js';
 import { askOwner, type Session } from './session.js';
@@ -24,9 +25,17 @@ export async function appendTasks(
     id,
     {
       what: 'to append tasks to a job',
-      build: (request) => ({ type: 'appendTasks', request, id, ...tasks }),
+      build: (request) => ({ type: 'appendTasks', request, id, ...tasks, digest: digestOf(tasks) }),
     },
     options,
   );
   return answer.value;
+}
+
+/** The given digest, or one of these tasks alone: otherwise other tasks at the same indices would pass for a repetition. */
+function digestOf({ first, common, each, digest }: Appending): string {
+  if (digest !== '' || !Array.isArray(each) || each.length === 0) return digest;
+  return createHash('sha256')
+    .update(JSON.stringify([first, common, each]))
+    .digest('hex');
 }

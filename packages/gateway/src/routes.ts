@@ -233,7 +233,9 @@ export const ROUTES: readonly Route[] = [
         .string()
         .max(64)
         .default('')
-        .describe('a digest of all tasks of the job, including these, to recognize them later'),
+        .describe(
+          'a digest of all tasks of the job, including these, to recognize them later; default: one of these tasks',
+        ),
       close: z.boolean().default(false).describe('no more tasks may be appended'),
       taken: z
         .number()
