@@ -7,6 +7,12 @@ import type { WorkerState } from './state.js';
 // else that it holds stays with it.
 
 /**
+ * A task that still runs this time (ms) after it was asked to end has received SIGKILL, and waits in the kernel without using
+ * CPUs.
+ */
+const STUCK_MS: Millis = 30_000;
+
+/**
  * Frees the CPUs of the lenders for a task that central has matched. The parent of the task shares its CPUs and continues.
  *
  * @returns the slots of the lenders; undefined if the task does not borrow, or if they cannot make room for it: they have
@@ -18,7 +24,7 @@ export function lendTo(
   now: Millis,
 ): readonly number[] | undefined {
   if (borrows === undefined || !w.takesWork) return undefined;
-  const lenders = w.slots.hasSlotForBorrower ? lendersOf(w, borrows) : [];
+  const lenders = w.slots.hasSlotForBorrower ? lendersOf(w, borrows, now) : [];
   if (lenders.length === 0) return undefined;
   if (borrows.parent !== undefined) {
     // Without regard to memory: a parent that waits for its child would keep its own for ever.
@@ -88,8 +94,13 @@ export function endLoan(w: WorkerParts, slot: number, now: Millis): boolean {
  * nothing before one of them has freed the CPUs.
  */
 export function kill(w: WorkerParts, slot: number, reason: KillReason, now: Millis): void {
-  w.memory.slots.killed[w.slots.rowOf(slot)] = 1;
-  if (leaveLoan(w, slot, now)) reportLending(w, slot, now);
+  const { killedAt } = w.memory.slots;
+  const row = w.slots.rowOf(slot);
+  // Requests are repeated, and a task that cannot end may have lent its CPUs since.
+  if (killedAt[row] === 0) {
+    killedAt[row] = now;
+    if (leaveLoan(w, slot, now)) reportLending(w, slot, now);
+  }
   w.env.kill(slot, reason);
 }
 
@@ -109,7 +120,7 @@ export function leaveLoan(w: WorkerParts, slot: number, now: Millis): boolean {
 }
 
 /** Slots with these matches whose tasks may pause. */
-function lendersOf(w: WorkerParts, { lenders, parent }: Borrowing): number[] {
+function lendersOf(w: WorkerParts, { lenders, parent }: Borrowing, now: Millis): number[] {
   const { slots, memory } = w;
   const found = new Set(lenders.map((match) => (match === 0 ? -1 : slots.indexOfMatch(match))));
   return [...found].filter((slot) => {
@@ -117,8 +128,10 @@ function lendersOf(w: WorkerParts, { lenders, parent }: Borrowing): number[] {
     const isBorrower = (slots.loanOf(slot)?.lenders.length ?? 0) > 0;
     if (parent === undefined ? isBorrower : !isTask(slots.nameAt(slot), parent)) return false;
     const row = slots.rowOf(slot);
-    // A stopped process would not end before it continues.
-    const isOut = memory.slots.killed[row] === 1 || memory.members.has(row);
+    const killedAt = memory.slots.killedAt[row]!;
+    // A stopped process would not end in its grace period.
+    const isEnding = killedAt > 0 && now - killedAt < STUCK_MS;
+    const isOut = isEnding || memory.members.has(row);
     return !isOut && w.existingAhead?.isAnnounced(slot) !== true;
   });
 }

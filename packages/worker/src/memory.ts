@@ -96,8 +96,8 @@ export class WorkerMemory {
     long: 'u8',
     /** 1 if the owner of the task is gone. The task was killed, and no confirmation is expected. */
     orphaned: 'u8',
-    /** 1 if the task was asked to end. It may run until the end of its grace period. */
-    killed: 'u8',
+    /** Time in ms when the task was asked to end, until the end of its grace period at most; 0: it was not. */
+    killedAt: 'f64',
     /** The question of an asking slot, and how often it was sent. */
     ask: 'f64',
     tries: 'u32',

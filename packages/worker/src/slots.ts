@@ -155,7 +155,7 @@ export class Slots {
     this.#vacate(row, demand);
     this.#setLong(row, false);
     slots.orphaned[row] = 0;
-    slots.killed[row] = 0;
+    slots.killedAt[row] = 0;
     entries[row] = undefined;
     if (timeouts.size > 0) timeouts.delete(row);
     if (executions.size > 0) executions.delete(row);

@@ -1127,6 +1127,32 @@ describe('loans of CPUs', () => {
     expect(bench.take('pull').at(-1)).toMatchObject({ long: 1 });
   });
 
+  test('of a task that was killed begin once it should have ended, and go on while it is killed again', () => {
+    const bench = new Bench(1, { cpu: 1 }, { lends: 2 }).welcome(matching);
+    bench.now = 1;
+    bench.receive(OWNER, { ...run, long: true });
+    bench.worker.taskStarted(0, bench.now);
+    const cancel = () => bench.receive(OWNER, { type: 'cancelTask', job: 1, task: 0, attempt: 1 });
+    cancel();
+    for (let second = 1; second <= 31; second++) {
+      bench.now = second * 1_000;
+      bench.worker.wake('heartbeat', 0, bench.now);
+      if (second < 30) cancel();
+      if (second % 10 !== 0) continue;
+      bench.receive(OWNER, { ...run, match: 1 + second, job: second, borrows: borrowing });
+      expect(bench.take('declined')).toMatchObject([{ job: second }]);
+    }
+    bench.receive(OWNER, { ...run, match: 50, job: 50, borrows: borrowing });
+    expect(bench.orders).toHaveLength(2);
+    cancel();
+    bench.worker.checkInvariants();
+    expect(bench.pauses).toEqual([{ slot: 0, on: true }]);
+    end(bench, 0);
+    bench.worker.checkInvariants();
+    end(bench, 1);
+    expect(bench.worker.load.busy).toEqual({ long: 0, short: 0 });
+  });
+
   test('move the time limit of the lender', () => {
     const bench = lending(10_000);
     bench.now = 4_000;
