@@ -49,9 +49,8 @@ export async function plannedEnd(session: Session, spec: JobSpec, options: CallO
       },
       options,
     );
-    const { startInMs: startMs, startEarliestMs = 0, startLatestMs = 0 } = value;
-    const start =
-      startMs === undefined ? {} : { startMs, startBetweenMs: [startEarliestMs, startLatestMs] as const };
+    const { inMs: startMs, earliestMs: from = 0, latestMs: to = 0 } = value.start ?? {};
+    const start = startMs === undefined ? {} : { startMs, startBetweenMs: [from, to] as const };
     if (spec.openMs !== undefined) return { ...start, unknown: 'an open job ends when it is closed' };
     if (value.unknown !== undefined) return { ...start, unknown: WHY[value.unknown] };
     const computedAt = Date.now();

@@ -160,7 +160,7 @@ export interface StageView {
   readonly hasGpus: boolean;
   /** Workers that its owner declined recently, usually because a retry must avoid them; undefined: none. */
   readonly declinedBy: ReadonlyMap<WorkerView, Millis> | undefined;
-  /** Those of `declinedBy` where its tasks have failed. */
+  /** Lists those of `declinedBy` where its tasks have failed. */
   readonly avoided: readonly WorkerView[];
 }
 

@@ -31,7 +31,7 @@ export class ClockReadings {
     this.#largest = Math.max(this.#largest, aheadMs);
   }
 
-  /** By how much the clock is ahead, according to the heartbeat with the least delay; undefined: too few have arrived. */
+  /** Returns by how much the clock is ahead, from the heartbeat with the least delay; undefined: too few have arrived. */
   get aheadMs(): Millis | undefined {
     return this.#largestBefore === undefined ? undefined : Math.max(this.#largestBefore, this.#largest);
   }
@@ -46,7 +46,7 @@ export function clockWarnings(schedulers: ReadonlyMap<string, Millis>): string[]
   const sorted = clocks.map(([, ms]) => ms).sort((one, other) => one - other);
   const low = sorted[Math.floor((sorted.length - 1) / 2)]!;
   const high = sorted[Math.floor(sorted.length / 2)]!;
-  // Of two clocks, central's counts as right.
+  // Central's clock counts as right if there are only two.
   const median = Math.abs(low) < Math.abs(high) ? low : high;
   return clocks.flatMap(([name, ms]) => {
     const differMs = Math.abs(ms - median);

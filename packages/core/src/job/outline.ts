@@ -104,33 +104,22 @@ export const PLAN_UNKNOWN = [
 ] as const;
 export type PlanUnknown = (typeof PLAN_UNKNOWN)[number];
 
-/**
- * The forecast of a job that was not submitted, as if it were now: its typical start and end, and an interval that contains the
- * end in nine of ten cases.
- */
+/** Time until something happens: typically, and an interval that contains it in nine of ten cases. */
+const expectedIn = { inMs: ms, earliestMs: ms, latestMs: ms };
+
+/** The forecast of a job that was not submitted, as if it were now. */
 export const plannedEnd = view({
   /** Why there is no end; absent: there is one. */
   unknown: optional(choice(...PLAN_UNKNOWN)),
-  /** Time until its first task starts, and an interval of it; absent: unknown. */
-  startInMs: optional(ms),
-  startEarliestMs: optional(ms),
-  startLatestMs: optional(ms),
-  inMs: ms,
-  earliestMs: ms,
-  latestMs: ms,
+  /** The start of its first task; absent: unknown. */
+  start: optional(record(expectedIn)),
+  ...expectedIn,
 });
 export type PlannedEnd = NonNullable<(typeof plannedEnd)['infer']>;
 
-type PlannedStart = Pick<PlannedEnd, 'startInMs' | 'startEarliestMs' | 'startLatestMs'>;
-const UNKNOWN_START: PlannedStart = {
-  startInMs: undefined,
-  startEarliestMs: undefined,
-  startLatestMs: undefined,
-};
-
 /** @returns the answer without an end */
-export function noPlannedEnd(unknown: PlanUnknown, start: PlannedStart = UNKNOWN_START): PlannedEnd {
-  return { unknown, ...start, inMs: 0, earliestMs: 0, latestMs: 0 };
+export function noPlannedEnd(unknown: PlanUnknown, start?: PlannedEnd['start']): PlannedEnd {
+  return { unknown, start, inMs: 0, earliestMs: 0, latestMs: 0 };
 }
 
 /** When a job is expected to end. Wall clock, ms since 1970. */

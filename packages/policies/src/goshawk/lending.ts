@@ -59,6 +59,7 @@ export class Lending {
   readonly #budgets = new Budgets();
   /** Paused runs. */
   readonly #paused = new Map<RunView, Pause>();
+  /** Earliest time at which a run may lend that had only just started when this plan tried it. */
   #settlesAt: Millis = Number.POSITIVE_INFINITY;
   /** For how long runs were paused for users and deadlines, which does not reduce what they lend to short tasks. */
   readonly #otherMs = new Map<RunView, Millis>();

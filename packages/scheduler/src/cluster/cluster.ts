@@ -214,7 +214,7 @@ export class Cluster {
     if (this.#wasLongSuspended(now)) this.#resumedAt = now;
   }
 
-  /** Since when messages that arrive now may have waited, because this process was suspended; `now`: since now. */
+  /** Returns since when messages that arrive now may have waited because this process was suspended; `now`: they have not. */
   unreadSince(now: Millis): Millis {
     if (this.#suspendedMs(now) > 0) return this.#heartbeatDueAt - this.timings.heartbeatMs;
     return this.#unread !== undefined && now < this.#unread.until ? this.#unread.since : now;

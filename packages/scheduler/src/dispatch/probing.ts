@@ -55,7 +55,7 @@ function sendProbes(s: SchedulerState, job: Job, batch: Batch, missing: number):
   const { members, joinedPolicy: policy } = s.cluster;
   const maySeek = job.route.by !== 'probing';
   const probes = Math.min(
-    maySeek ? roomOfUser(s, job, batch) : roomOfBatch(s, batch),
+    maySeek ? roomOfUser(s, job, batch) : mostProbes(s, PROBES_OUT_MIN) - batch.probes.outstanding,
     Math.max(missing, Math.ceil(batch.probeFactor * policy.probeRatio * missing)),
   );
   if (probes <= 0) return;
@@ -91,21 +91,16 @@ function sendProbes(s: SchedulerState, job: Job, batch: Batch, missing: number):
   members.draw({ ...draw, count: random, avoidsOccupied: true }, env, send);
 }
 
-/** @returns the number of probes that may be added to those of the batch */
-function roomOfBatch({ cluster }: SchedulerState, { probes }: Batch): number {
-  const { size } = cluster.members;
-  const most = Math.min(PROBES_OUT_MAX, Math.max(PROBES_OUT_MIN, PROBES_PER_WORKER * size));
-  return most - probes.outstanding;
+/** Returns the maximum number of outstanding probes, of which small clusters may have this minimum. */
+function mostProbes({ cluster }: SchedulerState, min: number): number {
+  return Math.min(PROBES_OUT_MAX, Math.max(min, PROBES_PER_WORKER * cluster.members.size));
 }
 
-/** The same, as far as the probes of the other batches of the user leave room. */
-function roomOfUser({ cluster, probesByUser }: SchedulerState, { spec }: Job, { probes }: Batch): number {
-  probes.countFor(spec.user, probesByUser);
-  const most = Math.min(
-    PROBES_OUT_MAX,
-    Math.max(SOUGHT_PROBES_MIN, PROBES_PER_WORKER * cluster.members.size),
-  );
-  const all = probesByUser.get(spec.user) ?? 0;
+/** Returns the number of probes that the batch may add to those of all batches of its user. */
+function roomOfUser(s: SchedulerState, { spec }: Job, { probes }: Batch): number {
+  probes.countFor(spec.user, s.probesByUser);
+  const most = mostProbes(s, SOUGHT_PROBES_MIN);
+  const all = s.probesByUser.get(spec.user) ?? 0;
   return Math.max(most - all, Math.min(2 * most - all, SOUGHT_PROBES_OF_BATCH - probes.outstanding));
 }
 

@@ -105,16 +105,15 @@ export class Forecaster {
     const isKnown = !known.includes(undefined);
     if (!areOthersKnown && (isKnown || start === undefined)) return noPlannedEnd('other-run-times', start);
     if (!isKnown) return noPlannedEnd('run-times', start);
-    return { unknown: undefined, ...start!, ...this.#calibration.adjust(rawOf(endsMs.sort(), job)) };
+    return { unknown: undefined, start, ...this.#calibration.adjust(rawOf(endsMs.sort(), job)) };
   }
 
   /** @returns undefined: unknown */
-  #startOf(sorted: Float64Array, job: ActiveJob, areOthersKnown: boolean) {
+  #startOf(sorted: Float64Array, job: ActiveJob, areOthersKnown: boolean): PlannedEnd['start'] {
     const raw = rawOf(sorted, job);
-    if (raw.medianMs <= AT_ONCE_MS) return { startInMs: 0, startEarliestMs: 0, startLatestMs: 0 };
+    if (raw.medianMs <= AT_ONCE_MS) return { inMs: 0, earliestMs: 0, latestMs: 0 };
     if (!areOthersKnown || raw.medianMs === Number.POSITIVE_INFINITY) return undefined;
-    const { inMs, earliestMs, latestMs } = this.#calibration.adjust(raw);
-    return { startInMs: inMs, startEarliestMs: earliestMs, startLatestMs: latestMs };
+    return this.#calibration.adjust(raw);
   }
 
   #learn({ schedulers, at }: ClusterOutline): void {
